@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream;
+
+import org.jspecify.annotations.NullMarked;
