@@ -2,6 +2,7 @@
 #
 #   use_jdk        sets and exports JAVA_HOME (and JDK_MAJOR), or says what to install and returns 1
 #   require_maven  returns 0 when mvn is on the PATH, or says what to install and returns 1
+#   quiet_maven    adds to MAVEN_OPTS what keeps newer JDKs from warning about Maven's own libraries; after use_jdk
 
 JDK_MINIMUM=21
 
@@ -78,4 +79,12 @@ require_maven() {
         echo "Install Maven 3.8.6 or newer (for example the maven package of Debian, Ubuntu or Homebrew)."
     } >&2
     return 1
+}
+
+# The flags are unknown to older JDKs, so they cannot be in .mvn/jvm.config.
+quiet_maven() {
+    if [ "$JDK_MAJOR" -ge 23 ]; then
+        MAVEN_OPTS="${MAVEN_OPTS:+$MAVEN_OPTS }--sun-misc-unsafe-memory-access=allow --enable-native-access=ALL-UNNAMED"
+        export MAVEN_OPTS
+    fi
 }
