@@ -23,17 +23,34 @@ class ArchitectureTest {
 
     private static final String INTERNAL = "io.settlestream.internal";
 
-    /** Stage of the runtime to the stages it may use. A stage may always use itself, {@code time} and the public API. */
+    /**
+     * Stage of the runtime to the stages it may use. A stage may always use itself, the public API, and what every stage
+     * reports to: {@code health}.
+     */
     private static final Map<String, Set<String>> MAY_USE = Map.ofEntries(
-            entry("runtime", Set.of("poll", "lane", "handle", "settle", "publish", "commit", "position", "time")),
-            entry("poll", Set.of("lane", "commit", "position", "settle", "handle", "time")),
-            entry("lane", Set.of("handle", "settle", "position", "time")),
-            entry("handle", Set.of("settle", "position", "publish", "time")),
-            entry("settle", Set.of("position", "time")),
-            entry("commit", Set.of("position", "time")),
-            entry("publish", Set.of("time")),
-            entry("position", Set.of("time")),
-            entry("time", Set.of()));
+            entry(
+                    "runtime",
+                    Set.of(
+                            "config",
+                            "codec",
+                            "poll",
+                            "lane",
+                            "handle",
+                            "settle",
+                            "publish",
+                            "commit",
+                            "position",
+                            "health")),
+            entry("poll", Set.of("lane", "commit", "position", "settle", "health")),
+            entry("lane", Set.of("handle", "settle", "position", "health")),
+            entry("handle", Set.of("settle", "position", "publish", "health")),
+            entry("settle", Set.of("position", "health")),
+            entry("commit", Set.of("position", "health")),
+            entry("publish", Set.of("codec", "config", "health")),
+            entry("position", Set.of("health")),
+            entry("codec", Set.of()),
+            entry("config", Set.of()),
+            entry("health", Set.of()));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)

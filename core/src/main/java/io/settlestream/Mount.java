@@ -1,0 +1,134 @@
+package io.settlestream;
+
+import io.settlestream.internal.runtime.MountOptions;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * How an included subscriber runs. Every method sets one option and returns this mount; contradictions are reported
+ * when the application starts.
+ *
+ * <p>Not thread-safe; meant to be used where the subscriber is included.
+ *
+ * @since 0.1.0
+ */
+public final class Mount {
+
+    private final MountOptions options;
+
+    Mount(MountOptions options) {
+        this.options = options;
+    }
+
+    /**
+     * Handles up to {@code n} deliveries (or batches) at a time from one queue; their order is not promised, and a
+     * retry goes to the head of the queue. By default one delivery is handled after the other.
+     *
+     * @throws IllegalArgumentException if {@code n} is less than 1
+     */
+    public Mount workers(int n) {
+        options.workers(atLeastOne("workers", n));
+        return this;
+    }
+
+    /** As {@link #workersByKey(int, LaneKey)} with {@link LaneKey#PARTITION}. */
+    public Mount workersByKey(int n) {
+        return workersByKey(n, LaneKey.PARTITION);
+    }
+
+    /**
+     * Handles up to {@code n} deliveries at a time; those with the same key run one after the other, in order. No key
+     * waits for another while a worker is free. Refused at startup for batch handlers.
+     *
+     * @throws IllegalArgumentException if {@code n} is less than 1
+     */
+    public Mount workersByKey(int n, LaneKey key) {
+        options.workersByKey(atLeastOne("workersByKey", n), Objects.requireNonNull(key, "key"));
+        return this;
+    }
+
+    /**
+     * Runs handlers on {@code n} platform threads of this subscription's own instead of virtual threads; for code that
+     * pins its thread or needs thread-locals. Alone it means {@code n} workers on one queue; next to {@code workers}
+     * or {@code workersByKey} the counts must agree.
+     *
+     * @throws IllegalArgumentException if {@code n} is less than 1
+     */
+    public Mount dedicatedThreads(int n) {
+        options.dedicatedThreads(atLeastOne("dedicatedThreads", n));
+        return this;
+    }
+
+    /** What settles a delivery whose handler threw; {@link ExceptionPolicy#FAIL_FAST} by default. */
+    public Mount onException(ExceptionPolicy policy) {
+        options.onException(Objects.requireNonNull(policy, "policy"));
+        return this;
+    }
+
+    /** What settles a record that cannot be decoded; {@link DecodePolicy#DROP} by default. */
+    public Mount onDecodeFailure(DecodePolicy policy) {
+        options.onDecodeFailure(Objects.requireNonNull(policy, "policy"));
+        return this;
+    }
+
+    /**
+     * How long a rebalance waits for running handlers of the partitions that leave, and for the reports they wait for;
+     * 10 s by default. Must be less than half of {@code max.poll.interval.ms}.
+     *
+     * @throws IllegalArgumentException if the time is negative
+     */
+    public Mount drainTimeout(Duration timeout) {
+        options.drainTimeout(notNegative("drainTimeout", timeout));
+        return this;
+    }
+
+    /**
+     * How long a retried record waits: nothing before its second attempt, {@code first} before its third, then doubling
+     * up to {@code max}; 50 ms and 1 s by default.
+     *
+     * @throws IllegalArgumentException if {@code first} is negative or greater than {@code max}
+     */
+    public Mount retryBackoff(Duration first, Duration max) {
+        notNegative("first", first);
+        if (first.compareTo(max) > 0) {
+            throw new IllegalArgumentException("first (" + first + ") must not be greater than max (" + max + ")");
+        }
+        options.retryBackoff(first, max);
+        return this;
+    }
+
+    /**
+     * How much may be fetched and not settled at a time, over all partitions of this member: each has an equal share and
+     * pauses at it. By default two polls' worth of records and 64 MiB.
+     *
+     * @param records at least 1
+     * @param bytes of keys and values, at least 1
+     */
+    public Mount inFlightLimit(int records, long bytes) {
+        options.inFlightLimit(atLeastOne("records", records), bytes);
+        if (bytes < 1) {
+            throw new IllegalArgumentException("bytes must be 1 or more, but is " + bytes);
+        }
+        return this;
+    }
+
+    /** Names the subscription in logs, health and errors; by default {@code group/topic}. */
+    public Mount name(String name) {
+        options.name(Objects.requireNonNull(name, "name"));
+        return this;
+    }
+
+    private static int atLeastOne(String option, int n) {
+        if (n < 1) {
+            throw new IllegalArgumentException(option + " must be 1 or more, but is " + n);
+        }
+        return n;
+    }
+
+    private static Duration notNegative(String option, Duration duration) {
+        if (duration.isNegative()) {
+            throw new IllegalArgumentException(option + " must not be negative, but is " + duration);
+        }
+        return duration;
+    }
+}

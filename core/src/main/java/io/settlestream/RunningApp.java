@@ -1,0 +1,44 @@
+package io.settlestream;
+
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A started application. Thread-safe.
+ *
+ * @since 0.1.0
+ */
+public interface RunningApp extends AutoCloseable {
+
+    /** How the application is doing now; also after it stopped. */
+    Health health();
+
+    /** Completes when the application begins to stop, for whatever reason. */
+    CompletableFuture<StopReason> stopping();
+
+    /**
+     * Begins a graceful stop, unless one has begun: fetching stops, running handlers and the reports they wait for are
+     * drained for up to {@code shutdownTimeout}, published records are flushed for up to {@code flushTimeout}, positions
+     * are committed, groups are left. Does not wait, so a handler may call it.
+     *
+     * @return completes when everything is closed; the same future every time
+     */
+    CompletableFuture<ShutdownResult> shutdown();
+
+    /** {@link #shutdown() Stops} and waits until everything is closed; from a handler it does not wait for itself. */
+    @Override
+    void close();
+
+    /**
+     * Why an application stops.
+     *
+     * @since 0.1.0
+     */
+    enum StopReason {
+        /** {@link RunningApp#shutdown} or {@link RunningApp#close} was called. */
+        REQUESTED,
+        /** The process was told to end. */
+        SIGNAL,
+        /** A subscription failed. */
+        FAILURE
+    }
+}

@@ -1,0 +1,22 @@
+package io.settlestream;
+
+import io.settlestream.kafka.KafkaPublish;
+
+/**
+ * Where an application names what it reads from and writes to one broker. Given to {@link App#withBroker}; used only
+ * while that call runs.
+ *
+ * @param <S> the application's state
+ * @since 0.1.0
+ */
+public interface Scope<S> {
+
+    /** Adds a subscription. The handler may need the application's state type or any supertype of it. */
+    Mount include(Subscriber<?, ? super S> subscriber);
+
+    /**
+     * Declares a publishing site. The publisher can be handed to whatever will use it; it works from the moment the
+     * broker is connected, before {@code afterStartup} hooks, until the service has drained.
+     */
+    Publisher publisher(KafkaPublish publish);
+}

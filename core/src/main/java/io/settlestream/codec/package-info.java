@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.codec;
+
+import org.jspecify.annotations.NullMarked;

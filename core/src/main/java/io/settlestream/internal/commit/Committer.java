@@ -1,0 +1,191 @@
+package io.settlestream.internal.commit;
+
+import io.settlestream.internal.health.Counters;
+import io.settlestream.internal.health.Episodes;
+import io.settlestream.internal.health.FailureListener;
+import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Position;
+import io.settlestream.spi.TimeSource;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.CommitFailedException;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.FencedInstanceIdException;
+import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.errors.WakeupException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Commits positions of one subscription: in the background on an interval, and at once when partitions leave or the
+ * subscription closes. Belongs to the poll thread.
+ *
+ * <p>A commit is never repeated with old positions: when one fails, the next takes the positions as they are then, and
+ * only of partitions that are still owned. At most one background commit is on its way at a time, so that commits arrive
+ * in the order in which they were made.
+ */
+public final class Committer {
+
+    private static final Logger log = LoggerFactory.getLogger(Committer.class);
+
+    private final Consumer<byte[], byte[]> consumer;
+    private final String subscription;
+    private final long intervalNanos;
+    private final Counters counters;
+    private final Episodes episodes;
+    private final FailureListener failures;
+    private final TimeSource time;
+
+    private long nextTick;
+    private boolean underWay;
+    private volatile @Nullable String problem;
+
+    public Committer(
+            Consumer<byte[], byte[]> consumer,
+            String subscription,
+            Duration interval,
+            Counters counters,
+            FailureListener failures,
+            TimeSource time) {
+        this.consumer = consumer;
+        this.subscription = subscription;
+        this.intervalNanos = interval.toNanos();
+        this.counters = counters;
+        this.episodes = new Episodes(time);
+        this.failures = failures;
+        this.time = time;
+        this.nextTick = time.nanoTime() + intervalNanos;
+    }
+
+    /** Nanoseconds until {@link #tick} wants to be called. */
+    public long untilNextTick() {
+        return Math.max(0, nextTick - time.nanoTime());
+    }
+
+    /** Whether some position is ahead of what is committed. */
+    public boolean behind(Collection<OwnedPartition> partitions) {
+        return underWay || !changed(partitions).isEmpty();
+    }
+
+    /** The last failure of a commit, if none has succeeded since. Any thread. */
+    public @Nullable String problem() {
+        return problem;
+    }
+
+    /** Begins a commit in the background if it is time for one and positions have moved. */
+    public void tick(Collection<OwnedPartition> partitions) {
+        if (underWay || untilNextTick() > 0) {
+            return;
+        }
+        nextTick = time.nanoTime() + intervalNanos;
+        partitions.forEach(OwnedPartition::compact);
+        Map<OwnedPartition, Position> changed = changed(partitions);
+        if (changed.isEmpty()) {
+            return;
+        }
+        underWay = true;
+        consumer.commitAsync(offsets(changed), (offsets, failure) -> {
+            underWay = false;
+            if (failure == null) {
+                succeeded(changed);
+            } else {
+                failed(failure);
+            }
+        });
+    }
+
+    /**
+     * Commits positions that have moved and waits for the answer.
+     *
+     * @return whether nothing is left to commit; a failure has been noted
+     */
+    public boolean commitNow(Collection<OwnedPartition> partitions, Duration timeout) {
+        Map<OwnedPartition, Position> changed = changed(partitions);
+        if (changed.isEmpty()) {
+            return true;
+        }
+        return commit(changed, timeout);
+    }
+
+    /** Commits where partitions start. True if that has succeeded. */
+    public boolean commitStarts(Map<OwnedPartition, Position> starts, Duration timeout) {
+        return starts.isEmpty() || commit(starts, timeout);
+    }
+
+    private boolean commit(Map<OwnedPartition, Position> positions, Duration timeout) {
+        long deadline = time.nanoTime() + timeout.toNanos();
+        while (true) {
+            try {
+                consumer.commitSync(offsets(positions), Duration.ofNanos(Math.max(0, deadline - time.nanoTime())));
+                succeeded(positions);
+                return true;
+            } catch (WakeupException e) {
+                // A wake-up that was meant for a fetch; it is used up now, and the commit is made again.
+                if (deadline - time.nanoTime() <= 0) {
+                    failed(e);
+                    return false;
+                }
+            } catch (InterruptException e) {
+                throw e;
+            } catch (RuntimeException e) {
+                failed(e);
+                return false;
+            }
+        }
+    }
+
+    private static Map<OwnedPartition, Position> changed(Collection<OwnedPartition> partitions) {
+        Map<OwnedPartition, Position> changed = new LinkedHashMap<>();
+        for (OwnedPartition partition : partitions) {
+            Position position = partition.position();
+            Position committed = partition.committed();
+            if (position != null && (committed == null || committed.offset() != position.offset())) {
+                changed.put(partition, position);
+            }
+        }
+        return changed;
+    }
+
+    private static Map<TopicPartition, OffsetAndMetadata> offsets(Map<OwnedPartition, Position> positions) {
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        positions.forEach((partition, position) -> offsets.put(partition.topicPartition(), position.toCommit()));
+        return offsets;
+    }
+
+    private void succeeded(Map<OwnedPartition, Position> positions) {
+        positions.forEach(OwnedPartition::committed);
+        problem = null;
+    }
+
+    private void failed(Exception failure) {
+        counters.failedCommits.increment();
+        problem = "commit failed: " + failure;
+        if (failure instanceof AuthorizationException
+                || failure instanceof AuthenticationException
+                || failure instanceof FencedInstanceIdException) {
+            failures.failed(failure);
+            return;
+        }
+        if (failure instanceof CommitFailedException) {
+            // The group has moved on: what is still owned is committed with the next commit, the rest is another's.
+            log.atDebug()
+                    .addKeyValue("subscription", subscription)
+                    .setCause(failure)
+                    .log("commit met a rebalance");
+            return;
+        }
+        episodes.failed(n -> log.atWarn()
+                .addKeyValue("subscription", subscription)
+                .addKeyValue("failures", n)
+                .addKeyValue("cause", failure.toString())
+                .log("commit failed; positions are committed with the next one"));
+    }
+}

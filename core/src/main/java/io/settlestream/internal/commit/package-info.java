@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.commit;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,40 @@
+package io.settlestream.internal.handle;
+
+import io.settlestream.HandlerOutcome;
+import io.settlestream.codec.Codec;
+import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.Disposition;
+import io.settlestream.internal.settle.HandBack;
+import io.settlestream.internal.settle.Settlement;
+
+/** One delivery from its bytes to its settlement. */
+final class DeliveryRunner implements DeliveryHandler {
+
+    private final Codec<?> codec;
+    private final Invocation invocation;
+    private final Policies policies;
+    private final Settlement settlement;
+
+    DeliveryRunner(HandlerEnvironment environment, Policies policies, Invocation invocation) {
+        this.codec = environment.codec();
+        this.settlement = environment.settlement();
+        this.policies = policies;
+        this.invocation = invocation;
+    }
+
+    @Override
+    public Disposition run(Delivery delivery, HandBack lanes) {
+        Object value;
+        try {
+            value = Invocation.present(codec.decode(delivery.record().value()), "a value");
+        } catch (Throwable t) {
+            return policies.undecodable(delivery, t);
+        }
+        try {
+            HandlerOutcome outcome = invocation.call(value, delivery, lanes);
+            return outcome == null ? Disposition.AWAITING_REPORT : settlement.settle(delivery, outcome);
+        } catch (Throwable t) {
+            return policies.threw(delivery, t);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package io.settlestream.internal.handle;
+
+import io.settlestream.AsyncHandler;
+import io.settlestream.Context;
+import io.settlestream.Handler;
+import io.settlestream.HandlerOutcome;
+import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.HandBack;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/** Calls one kind of handler and waits for its answer. */
+@FunctionalInterface
+interface Invocation {
+
+    /** Calls the handler; null if the delivery is settled later, by whoever hears the report of its reply. */
+    @Nullable
+    HandlerOutcome call(Object value, Delivery delivery, HandBack lanes) throws Exception;
+
+    @SuppressWarnings("unchecked") // what was declared with the value's type is called with values of that type
+    static Invocation of(Handler<?, ?> handler) {
+        Handler<Object, Object> typed = (Handler<Object, Object>) handler;
+        return (value, delivery, lanes) -> present(typed.handle(value, delivery), "an outcome");
+    }
+
+    @SuppressWarnings("unchecked")
+    static Invocation of(AsyncHandler<?, ?> handler) {
+        AsyncHandler<Object, Object> typed = (AsyncHandler<Object, Object>) handler;
+        return (value, delivery, lanes) ->
+                present(await(typed.handle(value, (Context<Object>) delivery)), "an outcome");
+    }
+
+    /** Waits for a stage on the lane's thread; an interrupt ends the wait. */
+    static <T> T await(@Nullable CompletionStage<T> stage) throws Exception {
+        try {
+            return present(stage, "a stage").toCompletableFuture().get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof Exception cause) {
+                throw cause;
+            }
+            if (e.getCause() instanceof Error cause) {
+                throw cause;
+            }
+            throw e;
+        }
+    }
+
+    /** A handler written without null checks may still return null. */
+    static <T> T present(@Nullable T answer, String what) {
+        if (answer == null) {
+            throw new NullPointerException("the handler returned null instead of " + what);
+        }
+        return answer;
+    }
+}

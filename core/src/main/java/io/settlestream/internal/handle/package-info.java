@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.handle;
+
+import org.jspecify.annotations.NullMarked;

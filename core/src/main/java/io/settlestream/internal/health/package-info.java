@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.health;
+
+import org.jspecify.annotations.NullMarked;

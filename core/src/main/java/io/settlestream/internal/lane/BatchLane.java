@@ -1,0 +1,162 @@
+package io.settlestream.internal.lane;
+
+import io.settlestream.internal.handle.BatchRunner;
+import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Slots;
+import io.settlestream.internal.settle.Backoff;
+import io.settlestream.internal.settle.BatchUnit;
+import io.settlestream.internal.settle.Delivery;
+import io.settlestream.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One queue from which workers take batches: a record and whatever else is queued, up to a size, never waiting for more.
+ * Elements that are to run again form a batch of their own, in front of everything else. With one worker they hold up
+ * what is behind them until they are due.
+ */
+public final class BatchLane extends Lanes {
+
+    private final Delivery.Shared shared;
+    private final BatchRunner handler;
+    private final int maxSize;
+    private final boolean ordered;
+    private final ArrayDeque<Slots> blocks = new ArrayDeque<>();
+    private final RetryQueue retries;
+
+    /** The next slot of the head block. */
+    private int next;
+
+    public BatchLane(
+            Workers plan,
+            TimeSource time,
+            Duration stuckBound,
+            Listener listener,
+            Delivery.Shared shared,
+            BatchRunner handler,
+            int maxSize,
+            Backoff backoff) {
+        super(plan, time, stuckBound, listener);
+        this.shared = shared;
+        this.handler = handler;
+        this.maxSize = maxSize;
+        this.ordered = plan.count() == 1;
+        this.retries = new RetryQueue(ordered, backoff, time, this::signal);
+    }
+
+    @Override
+    public void offer(Slots slots) {
+        lock.lock();
+        try {
+            if (!stopped && slots.size() > 0) {
+                blocks.addLast(slots);
+                changed.signalAll();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void retry(Delivery delivery) {
+        retry(List.of(delivery));
+    }
+
+    private void retry(List<Delivery> deliveries) {
+        lock.lock();
+        try {
+            if (!stopped) {
+                deliveries.forEach(retries::add);
+                changed.signalAll();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    void work(Worker worker) throws InterruptedException {
+        for (List<Delivery> taken = take(worker); taken != null; taken = take(worker)) {
+            BatchUnit shown = new BatchUnit(taken);
+            begin(worker, shown);
+            List<Delivery> admitted = new ArrayList<>(taken.size());
+            for (Delivery delivery : taken) {
+                if (delivery.handOver()) {
+                    admitted.add(delivery);
+                }
+            }
+            if (!admitted.isEmpty()) {
+                BatchRunner.Result result = handler.run(new BatchUnit(List.copyOf(admitted)));
+                if (result.failed()) {
+                    halt();
+                }
+                if (!result.again().isEmpty()) {
+                    retry(result.again());
+                }
+            }
+            ended(worker, shown);
+        }
+    }
+
+    private @Nullable List<Delivery> take(Worker worker) throws InterruptedException {
+        lock.lock();
+        try {
+            while (!closed) {
+                List<Delivery> batch = halted ? List.of() : nextBatch();
+                if (!batch.isEmpty()) {
+                    return batch;
+                }
+                park(worker);
+            }
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private List<Delivery> nextBatch() {
+        List<Delivery> batch = new ArrayList<>();
+        Delivery due = retries.pollDue();
+        while (due != null) {
+            batch.add(due);
+            due = batch.size() < maxSize ? retries.pollDue() : null;
+        }
+        if (batch.isEmpty() && !(ordered && !retries.isEmpty())) {
+            claim(batch);
+        }
+        return batch;
+    }
+
+    private void claim(List<Delivery> batch) {
+        while (batch.size() < maxSize) {
+            Slots block = blocks.peekFirst();
+            if (block == null) {
+                return;
+            }
+            while (next < block.size() && batch.size() < maxSize) {
+                batch.add(new Delivery(shared, block, next++));
+            }
+            if (next == block.size()) {
+                blocks.removeFirst();
+                next = 0;
+            }
+        }
+    }
+
+    @Override
+    boolean hasWork() {
+        return !stopped && !blocks.isEmpty();
+    }
+
+    /** Records are taken in order, so nothing in front of a record that was begun is left in the queue. */
+    @Override
+    void onStop(Iterable<OwnedPartition> partitions) {
+        halted = false;
+        blocks.clear();
+        next = 0;
+        retries.clear();
+    }
+}

@@ -1,0 +1,253 @@
+package io.settlestream.internal.lane;
+
+import io.settlestream.LaneKey;
+import io.settlestream.internal.handle.DeliveryHandler;
+import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Slots;
+import io.settlestream.internal.settle.Backoff;
+import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.Disposition;
+import io.settlestream.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lane per key that has records, and workers that go from lane to lane. A lane is run by one worker at a time, so
+ * deliveries of one key run one after the other; any free worker takes any lane that has something to run, so no key
+ * waits for another while a worker is free. A lane that waits for a retry occupies no worker.
+ *
+ * <p>Each record is taken and marked as handed over under the lock. That makes a stop exact: at one moment it is known
+ * which records were begun, and those in front of them can still be handled while the rest is dropped.
+ */
+public final class KeyedLanes extends Lanes {
+
+    /** Equal bytes within one topic; a record without a key goes with those of its partition. */
+    private record RecordKey(String topic, int partition, byte @Nullable [] key) {
+
+        static RecordKey of(ConsumerRecord<byte[], byte[]> record) {
+            byte[] key = record.key();
+            return new RecordKey(record.topic(), key == null ? record.partition() : -1, key);
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof RecordKey that
+                    && partition == that.partition
+                    && topic.equals(that.topic)
+                    && Arrays.equals(key, that.key);
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * (31 * topic.hashCode() + partition) + Arrays.hashCode(key);
+        }
+    }
+
+    private final class Lane {
+        final Object key;
+        final ArrayDeque<Delivery> queue = new ArrayDeque<>();
+        final RetryQueue retries = new RetryQueue(true, backoff, time, () -> wake(this));
+
+        /** Whether a worker runs it, or it stands in {@link #ready}. */
+        boolean held;
+
+        Lane(Object key) {
+            this.key = key;
+        }
+
+        @Nullable
+        Delivery poll() {
+            Delivery due = retries.pollDue();
+            return due != null || !retries.isEmpty() ? due : queue.pollFirst();
+        }
+
+        boolean runnable() {
+            return retries.isEmpty() ? !queue.isEmpty() : retries.isDue();
+        }
+
+        boolean finished() {
+            return retries.isEmpty() && queue.isEmpty();
+        }
+    }
+
+    private final Delivery.Shared shared;
+    private final DeliveryHandler handler;
+    private final LaneKey laneKey;
+    private final Backoff backoff;
+    private final Map<Object, Lane> lanes = new HashMap<>();
+    private final ArrayDeque<Lane> ready = new ArrayDeque<>();
+
+    public KeyedLanes(
+            Workers plan,
+            TimeSource time,
+            Duration stuckBound,
+            Listener listener,
+            Delivery.Shared shared,
+            DeliveryHandler handler,
+            LaneKey laneKey,
+            Backoff backoff) {
+        super(plan, time, stuckBound, listener);
+        this.shared = shared;
+        this.handler = handler;
+        this.laneKey = laneKey;
+        this.backoff = backoff;
+    }
+
+    @Override
+    public void offer(Slots slots) {
+        lock.lock();
+        try {
+            if (stopped) {
+                return;
+            }
+            for (int slot = 0; slot < slots.size(); slot++) {
+                Delivery delivery = new Delivery(shared, slots, slot);
+                Lane lane = laneOf(delivery);
+                lane.queue.addLast(delivery);
+                if (!lane.held && lane.runnable()) {
+                    makeReady(lane);
+                }
+            }
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void retry(Delivery delivery) {
+        lock.lock();
+        try {
+            Lane lane = laneOf(delivery);
+            if (stopped) {
+                // The record stays open, and with it all behind it: nothing of its lane need be handled any more.
+                lane.queue.clear();
+                return;
+            }
+            lane.retries.add(delivery);
+            wake(lane);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    void work(Worker worker) throws InterruptedException {
+        Lane lane = null;
+        while (true) {
+            lane = takeLane(worker, lane);
+            if (lane == null) {
+                return;
+            }
+            Delivery delivery = next(worker, lane);
+            if (delivery == null) {
+                continue;
+            }
+            Disposition disposition = handler.run(delivery, this);
+            if (disposition == Disposition.RETRY) {
+                retry(delivery);
+            } else if (disposition == Disposition.FAILED) {
+                halt();
+            }
+            ended(worker, delivery);
+        }
+    }
+
+    /** Puts back the lane the worker had and takes the one that has waited longest; null when all is closed. */
+    private @Nullable Lane takeLane(Worker worker, @Nullable Lane previous) throws InterruptedException {
+        lock.lock();
+        try {
+            if (previous != null) {
+                putBack(previous);
+            }
+            while (!closed) {
+                Lane lane = halted ? null : ready.pollFirst();
+                if (lane != null) {
+                    return lane;
+                }
+                park(worker);
+            }
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The lane's next delivery, shown as in hand and handed over; null if it has none that may be handled. */
+    private @Nullable Delivery next(Worker worker, Lane lane) throws InterruptedException {
+        lock.lock();
+        try {
+            Delivery delivery = lane.poll();
+            if (delivery == null) {
+                return null;
+            }
+            begin(worker, delivery);
+            if (delivery.handOver()) {
+                return delivery;
+            }
+            worker.refused();
+            return null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Lane laneOf(Delivery delivery) {
+        ConsumerRecord<byte[], byte[]> record = delivery.record();
+        Object key = switch (laneKey) {
+            case PARTITION -> delivery.owner().topicPartition();
+            case RECORD_KEY -> RecordKey.of(record);
+        };
+        return lanes.computeIfAbsent(key, Lane::new);
+    }
+
+    /** Called when a retry has become due; the lane may have gone on in the meantime. */
+    private void wake(Lane lane) {
+        lock.lock();
+        try {
+            if (!lane.held && lane.runnable()) {
+                makeReady(lane);
+                changed.signal();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void makeReady(Lane lane) {
+        lane.held = true;
+        ready.addLast(lane);
+    }
+
+    /** After a lane was run: it is ready again, waits for a retry, or is forgotten. */
+    private void putBack(Lane lane) {
+        lane.held = false;
+        if (lane.runnable()) {
+            makeReady(lane);
+        } else if (lane.finished()) {
+            lanes.remove(lane.key, lane);
+        }
+    }
+
+    @Override
+    boolean hasWork() {
+        return !ready.isEmpty();
+    }
+
+    @Override
+    void onStop(Iterable<OwnedPartition> partitions) {
+        partitions.forEach(OwnedPartition::admitUpToHighestHanded);
+        halted = false;
+        for (Lane lane : lanes.values()) {
+            if (!lane.retries.isEmpty()) {
+                lane.retries.clear();
+                lane.queue.clear();
+            }
+        }
+    }
+}

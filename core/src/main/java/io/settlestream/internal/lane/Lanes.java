@@ -1,0 +1,337 @@
+package io.settlestream.internal.lane;
+
+import io.settlestream.Health;
+import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Slots;
+import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.HandBack;
+import io.settlestream.internal.settle.Unit;
+import io.settlestream.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The lanes of one subscription: queues between the poll thread and the workers that run handlers.
+ *
+ * <p>What is common to all kinds is here: the workers, what they have in hand, and how they come to rest. A kind decides
+ * what a worker takes next. The lock guards queues; handlers run outside of it.
+ */
+public abstract sealed class Lanes implements HandBack permits SharedLane, BatchLane, KeyedLanes {
+
+    private static final Logger log = LoggerFactory.getLogger(Lanes.class);
+    private static final ThreadLocal<@Nullable Lanes> CURRENT = new ThreadLocal<>();
+
+    /** What lanes need from outside; must not block. */
+    public interface Listener {
+
+        /** A worker has nothing to do, or something the poll thread watches has ended. */
+        void progressed();
+
+        /** A worker died of this. */
+        void failed(Throwable failure);
+    }
+
+    /** How many workers there are and on what threads they run. */
+    public record Workers(int count, boolean platformThreads, String threadName) {}
+
+    final ReentrantLock lock = new ReentrantLock();
+    final Condition changed = lock.newCondition();
+    final TimeSource time;
+    private final Listener listener;
+    private final Workers plan;
+    private final Duration stuckBound;
+    private final List<Worker> workers = new ArrayList<>();
+    private final List<Thread> threads = new ArrayList<>();
+
+    /** How many workers run a handler whose delivery was given up. */
+    private final AtomicInteger givenUp = new AtomicInteger();
+
+    /** Whether the poll thread wants to hear whenever a unit ends or a worker parks. */
+    private volatile boolean watched;
+
+    /** Whether nothing that is queued may be begun any more. Guarded by the lock; read without it on the fast path. */
+    volatile boolean stopped;
+
+    /** Whether nothing is begun until the stop that a failure has asked for. Guarded by the lock. */
+    boolean halted;
+
+    /** Whether workers end. Guarded by the lock. */
+    boolean closed;
+
+    /**
+     * @param stuckBound how long a redelivered record waits for a handler that still runs an earlier delivery of it
+     */
+    Lanes(Workers plan, TimeSource time, Duration stuckBound, Listener listener) {
+        this.plan = plan;
+        this.time = time;
+        this.stuckBound = stuckBound;
+        this.listener = listener;
+        for (int i = 0; i < plan.count(); i++) {
+            workers.add(new Worker(this));
+        }
+    }
+
+    // --- what a kind of lanes decides
+
+    /** Queues records. Called by the poll thread, with offsets of a partition in order. */
+    public abstract void offer(Slots slots);
+
+    /** Takes and runs until the lanes are closed. */
+    abstract void work(Worker worker) throws InterruptedException;
+
+    /** Called with the lock: whether something is queued that a worker could begin now. */
+    abstract boolean hasWork();
+
+    /** Called with the lock: settles what of the queued may still be begun, and drops the rest. */
+    abstract void onStop(Iterable<OwnedPartition> partitions);
+
+    // --- life
+
+    /** Starts the workers. */
+    public final void start() {
+        for (int i = 0; i < workers.size(); i++) {
+            Worker worker = workers.get(i);
+            String name = plan.threadName() + "-" + i;
+            Runnable body = () -> live(worker);
+            threads.add(
+                    plan.platformThreads()
+                            ? Thread.ofPlatform().name(name).daemon().start(body)
+                            : Thread.ofVirtual().name(name).start(body));
+        }
+    }
+
+    /**
+     * Begins a stop after which a restart repeats nothing that was handled: running handlers go on, what lies in front
+     * of a record already begun is still handled, the rest of the queues is dropped.
+     */
+    public final void stop(Iterable<OwnedPartition> partitions) {
+        lock.lock();
+        try {
+            stopped = true;
+            onStop(partitions);
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends the workers as soon as they have nothing in hand. */
+    public final void close() {
+        lock.lock();
+        try {
+            closed = true;
+            stopped = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether the calling thread is one of a subscription's workers. */
+    public static boolean onWorkerThread() {
+        return CURRENT.get() != null;
+    }
+
+    private void live(Worker worker) {
+        CURRENT.set(this);
+        worker.bind(Thread.currentThread());
+        try {
+            work(worker);
+        } catch (InterruptedException e) {
+            // Nobody interrupts a worker that has nothing in hand, so this would be a fault of ours.
+            listener.failed(new IllegalStateException("worker interrupted outside of a handler", e));
+        } catch (Throwable t) {
+            listener.failed(t);
+        } finally {
+            worker.parked();
+            listener.progressed();
+            CURRENT.remove();
+        }
+    }
+
+    // --- what the poll thread asks
+
+    /** From now on, or no longer, tells the listener whenever a unit ends. */
+    public final void watch(boolean wanted) {
+        watched = wanted;
+    }
+
+    /** Whether a handler runs for this assignment of a partition. */
+    public final boolean runs(OwnedPartition partition) {
+        for (Worker worker : workers) {
+            Unit unit = worker.unit();
+            if (unit != null && unit.concerns(partition)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether no handler runs and nothing is left that could be begun. */
+    public final boolean quiet() {
+        lock.lock();
+        try {
+            if (hasWork()) {
+                return false;
+            }
+            for (Worker worker : workers) {
+                if (!worker.idle() && worker.givenUp() == null) {
+                    return false;
+                }
+            }
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether workers could take more than there is. */
+    public final boolean hungry() {
+        for (Worker worker : workers) {
+            if (worker.idle()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Gives up whatever runs, and interrupts it. */
+    public final void giveUpRunning() {
+        for (Worker worker : workers) {
+            Unit unit = worker.unit();
+            if (unit != null) {
+                unit.deliveries().forEach(Delivery::abandon);
+            }
+        }
+        giveUpDiscarded();
+    }
+
+    /** Gives up what runs for assignments that are over, and interrupts it. */
+    public final void giveUpDiscarded() {
+        long now = time.nanoTime();
+        for (Worker worker : workers) {
+            Unit unit = worker.unit();
+            if (unit != null && unit.deliveries().stream().anyMatch(Delivery::cancelled)) {
+                givenUp.incrementAndGet();
+                if (!worker.giveUp(unit, now)) {
+                    givenUp.decrementAndGet();
+                } else {
+                    log.atWarn()
+                            .addKeyValue("record", unit.deliveries().get(0))
+                            .log("handler still runs although its delivery was given up; it was interrupted");
+                }
+            }
+        }
+        lock.lock();
+        try {
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Handlers that run although their delivery was given up. */
+    public final List<Health.StuckHandler> stuckHandlers() {
+        List<Health.StuckHandler> stuck = new ArrayList<>();
+        for (Worker worker : workers) {
+            Worker.GivenUp unit = worker.givenUp();
+            if (unit != null) {
+                Delivery first = unit.unit.deliveries().get(0);
+                stuck.add(new Health.StuckHandler(
+                        first.topic(),
+                        first.partition(),
+                        first.offset(),
+                        Duration.ofNanos(time.nanoTime() - unit.since)));
+            }
+        }
+        return stuck;
+    }
+
+    // --- what kinds of lanes and workers share
+
+    /** Shows the unit, unless an earlier delivery of one of its records still runs: then waits for that, bounded. */
+    final void begin(Worker worker, Unit unit) throws InterruptedException {
+        if (givenUp.get() > 0) {
+            awaitEarlierDelivery(unit);
+        }
+        worker.begin(unit);
+    }
+
+    final void ended(Worker worker, Unit unit) {
+        worker.end(unit);
+        if (watched) {
+            listener.progressed();
+        }
+    }
+
+    final void givenUpEnded() {
+        givenUp.decrementAndGet();
+        signal();
+    }
+
+    @Override
+    public void halt() {
+        lock.lock();
+        try {
+            halted = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** With the lock: parks the worker until something changes. */
+    final void park(Worker worker) throws InterruptedException {
+        worker.parked();
+        listener.progressed();
+        changed.await();
+        worker.taking();
+    }
+
+    final void signal() {
+        lock.lock();
+        try {
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void awaitEarlierDelivery(Unit unit) throws InterruptedException {
+        long deadline = time.nanoTime() + stuckBound.toNanos();
+        TimeSource.Timer timer = time.schedule(stuckBound, this::signal);
+        lock.lock();
+        try {
+            while (!closed && runsElsewhere(unit) && time.nanoTime() - deadline < 0) {
+                changed.await();
+            }
+        } finally {
+            lock.unlock();
+            timer.cancel();
+        }
+    }
+
+    private boolean runsElsewhere(Unit unit) {
+        for (Worker worker : workers) {
+            Worker.GivenUp running = worker.givenUp();
+            if (running != null) {
+                for (Delivery old : running.unit.deliveries()) {
+                    for (Delivery wanted : unit.deliveries()) {
+                        if (old.offset() == wanted.offset()
+                                && old.partition() == wanted.partition()
+                                && old.topic().equals(wanted.topic())) {
+                            return true;
+                        }
+                    }
+                }
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,74 @@
+package io.settlestream.internal.lane;
+
+import io.settlestream.internal.settle.Backoff;
+import io.settlestream.internal.settle.Delivery;
+import io.settlestream.spi.TimeSource;
+import java.time.Duration;
+import java.util.PriorityQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Deliveries that wait to run again. In a lane that keeps order they come out in the order of their records, the first
+ * one holding up the others; where no order is promised, in the order in which they are due. Guarded by the lanes' lock.
+ */
+final class RetryQueue {
+
+    private record Waiting(Delivery delivery, long due) {}
+
+    private final PriorityQueue<Waiting> waiting;
+    private final Backoff backoff;
+    private final TimeSource time;
+    private final Runnable whenDue;
+
+    /**
+     * @param ordered whether records keep their order
+     * @param whenDue called when a delivery has become due; takes the lanes' lock itself
+     */
+    RetryQueue(boolean ordered, Backoff backoff, TimeSource time, Runnable whenDue) {
+        this.waiting = new PriorityQueue<>(
+                4, ordered ? (a, b) -> a.delivery.compareByArrival(b.delivery) : (a, b) -> Long.signum(a.due - b.due));
+        this.backoff = backoff;
+        this.time = time;
+        this.whenDue = whenDue;
+    }
+
+    /** Adds a delivery whose attempt has just ended, and counts the next one. */
+    void add(Delivery delivery) {
+        long wait = backoff.nanosAfter(delivery.attempt());
+        delivery.nextAttempt();
+        waiting.add(new Waiting(delivery, time.nanoTime() + wait));
+        if (wait > 0) {
+            time.schedule(Duration.ofNanos(wait), whenDue);
+        }
+    }
+
+    /** The next delivery if it is due. Drops those that nobody waits for on the way. */
+    @Nullable
+    Delivery pollDue() {
+        return isDue() ? waiting.remove().delivery : null;
+    }
+
+    /** Whether {@link #pollDue} would give a delivery. */
+    boolean isDue() {
+        dropDiscarded();
+        Waiting next = waiting.peek();
+        return next != null && next.due - time.nanoTime() <= 0;
+    }
+
+    boolean isEmpty() {
+        dropDiscarded();
+        return waiting.isEmpty();
+    }
+
+    void clear() {
+        waiting.clear();
+    }
+
+    private void dropDiscarded() {
+        Waiting next = waiting.peek();
+        while (next != null && next.delivery.cancelled()) {
+            waiting.remove();
+            next = waiting.peek();
+        }
+    }
+}

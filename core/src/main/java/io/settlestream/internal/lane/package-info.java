@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.lane;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,196 @@
+package io.settlestream.internal.poll;
+
+import io.settlestream.internal.commit.Committer;
+import io.settlestream.internal.health.Counters;
+import io.settlestream.internal.lane.Lanes;
+import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.settle.Settlement;
+import io.settlestream.spi.TimeSource;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InterruptException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The partitions this member owns, and what happens when they come and go. Belongs to the poll thread; Kafka calls the
+ * listener's methods on it, inside a poll.
+ */
+final class Assignment implements ConsumerRebalanceListener {
+
+    private static final Logger log = LoggerFactory.getLogger(Assignment.class);
+
+    private final SubscriptionPlan plan;
+    private final PollGate gate;
+    private final Committer committer;
+    private final StartPositions starts;
+    private final Lanes lanes;
+    private final Settlement settlement;
+    private final Counters counters;
+    private final TimeSource time;
+    private final OwnedPartition.Listener listener;
+
+    private final Map<TopicPartition, OwnedPartition> owned = new LinkedHashMap<>();
+    private boolean known;
+    private boolean stopping;
+
+    private volatile List<OwnedPartition> snapshot = List.of();
+    private volatile boolean draining;
+
+    Assignment(
+            SubscriptionPlan plan,
+            PollGate gate,
+            Committer committer,
+            StartPositions starts,
+            Lanes lanes,
+            Settlement settlement,
+            Counters counters,
+            TimeSource time,
+            OwnedPartition.Listener listener) {
+        this.plan = plan;
+        this.gate = gate;
+        this.committer = committer;
+        this.starts = starts;
+        this.lanes = lanes;
+        this.settlement = settlement;
+        this.counters = counters;
+        this.time = time;
+        this.listener = listener;
+    }
+
+    Collection<OwnedPartition> owned() {
+        return owned.values();
+    }
+
+    @Nullable
+    OwnedPartition owned(TopicPartition name) {
+        return owned.get(name);
+    }
+
+    /** Whether the group has told this member what it owns, be it nothing. */
+    boolean known() {
+        return known;
+    }
+
+    /** The partitions owned, for any thread. */
+    List<OwnedPartition> snapshot() {
+        return snapshot;
+    }
+
+    /** The subscription is coming to an end: lanes stay watched. */
+    void stopping() {
+        stopping = true;
+        lanes.watch(true);
+    }
+
+    /** Whether a revocation waits for handlers. Any thread. */
+    boolean draining() {
+        return draining;
+    }
+
+    @Override
+    public void onPartitionsAssigned(Collection<TopicPartition> names) {
+        known = true;
+        if (names.isEmpty()) {
+            gate.wake();
+            return;
+        }
+        counters.rebalances.increment();
+        for (TopicPartition name : names) {
+            OwnedPartition partition = new OwnedPartition(name, settlement.passedWhen(), listener);
+            owned.put(name, partition);
+            starts.assigned(partition);
+        }
+        changed("assigned", names);
+        gate.wake();
+    }
+
+    @Override
+    public void onPartitionsRevoked(Collection<TopicPartition> names) {
+        List<OwnedPartition> leaving = known(names);
+        if (leaving.isEmpty()) {
+            return;
+        }
+        counters.rebalances.increment();
+        boolean fetching = gate.suspendFetch();
+        draining = true;
+        lanes.watch(true);
+        try {
+            for (OwnedPartition partition : leaving) {
+                partition.watch(true);
+                partition.admitNothing();
+            }
+            gate.await(
+                    () -> leaving.stream().noneMatch(this::busy),
+                    time.nanoTime() + plan.drainTimeout().toNanos());
+            boolean committed = committer.commitNow(leaving, plan.callTimeout());
+            if (!committed) {
+                log.atWarn()
+                        .addKeyValue("subscription", plan.name())
+                        .addKeyValue("partitions", names)
+                        .log("positions could not be committed before the partitions left; their next owner repeats"
+                                + " what was handled since the last commit");
+            }
+        } catch (InterruptedException e) {
+            throw new InterruptException(e);
+        } finally {
+            leaving.forEach(this::remove);
+            lanes.giveUpDiscarded();
+            lanes.watch(stopping);
+            draining = false;
+            changed("revoked", names);
+            if (fetching) {
+                gate.resumeFetch();
+            }
+        }
+    }
+
+    @Override
+    public void onPartitionsLost(Collection<TopicPartition> names) {
+        List<OwnedPartition> leaving = known(names);
+        if (leaving.isEmpty()) {
+            return;
+        }
+        counters.rebalances.increment();
+        leaving.forEach(this::remove);
+        lanes.giveUpDiscarded();
+        changed("lost", names);
+    }
+
+    private boolean busy(OwnedPartition partition) {
+        return lanes.runs(partition) || partition.reportsAwaited() > 0;
+    }
+
+    private List<OwnedPartition> known(Collection<TopicPartition> names) {
+        List<OwnedPartition> partitions = new ArrayList<>();
+        for (TopicPartition name : names) {
+            OwnedPartition partition = owned.get(name);
+            if (partition != null) {
+                partitions.add(partition);
+            }
+        }
+        return partitions;
+    }
+
+    private void remove(OwnedPartition partition) {
+        partition.discard();
+        owned.remove(partition.topicPartition());
+        starts.gone(partition);
+    }
+
+    private void changed(String what, Collection<TopicPartition> names) {
+        snapshot = List.copyOf(owned.values());
+        log.atInfo()
+                .addKeyValue("subscription", plan.name())
+                .addKeyValue("group", plan.group())
+                .addKeyValue(what, names)
+                .addKeyValue("owned", owned.size())
+                .log("assignment changed");
+    }
+}

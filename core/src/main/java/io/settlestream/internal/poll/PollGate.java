@@ -1,0 +1,116 @@
+package io.settlestream.internal.poll;
+
+import io.settlestream.spi.TimeSource;
+import java.time.Duration;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.errors.WakeupException;
+
+/**
+ * Wakes the poll thread wherever it waits: in a fetch or in a wait of our own.
+ *
+ * <p>{@link Consumer#wakeup()} ends whatever the consumer blocks in next, be it a commit inside a callback. So it is
+ * called only while the poll thread says that it is in a fetch, and calls that are not fetches go through
+ * code that repeats a call cut short by a wake-up that came a moment too late.
+ */
+final class PollGate {
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition woken = lock.newCondition();
+    private final Consumer<byte[], byte[]> consumer;
+    private final TimeSource time;
+    private boolean fetching;
+    private boolean wakeUpSent;
+
+    /** Somebody has called {@link #wake()} since the poll thread last looked. */
+    private boolean pending;
+
+    PollGate(Consumer<byte[], byte[]> consumer, TimeSource time) {
+        this.consumer = consumer;
+        this.time = time;
+    }
+
+    /** Makes the poll thread look at its state soon. Any thread; does not block. */
+    void wake() {
+        lock.lock();
+        try {
+            pending = true;
+            woken.signal();
+            if (fetching && !wakeUpSent) {
+                wakeUpSent = true;
+                consumer.wakeup();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Fetches; returns early and empty when woken. */
+    ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
+        lock.lock();
+        boolean lookFirst = pending;
+        try {
+            pending = false;
+            fetching = true;
+            wakeUpSent = false;
+        } finally {
+            lock.unlock();
+        }
+        try {
+            return consumer.poll(lookFirst ? Duration.ZERO : timeout);
+        } catch (WakeupException e) {
+            return ConsumerRecords.empty();
+        } finally {
+            suspendFetch();
+        }
+    }
+
+    /** In a callback of a fetch: from here on the consumer blocks in something else. True if a fetch was under way. */
+    boolean suspendFetch() {
+        lock.lock();
+        try {
+            boolean was = fetching;
+            fetching = false;
+            return was;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The callback is over and the fetch goes on. */
+    void resumeFetch() {
+        lock.lock();
+        try {
+            fetching = true;
+            if (pending && !wakeUpSent) {
+                wakeUpSent = true;
+                consumer.wakeup();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Waits, outside of any fetch, until a condition holds that {@link #wake()} follows, or the deadline. */
+    void await(BooleanSupplier condition, long deadline) throws InterruptedException {
+        Duration wait = Duration.ofNanos(Math.max(0, deadline - time.nanoTime()));
+        TimeSource.Timer timer = time.schedule(wait, this::wake);
+        lock.lock();
+        try {
+            while (!condition.getAsBoolean() && deadline - time.nanoTime() > 0) {
+                while (!pending) {
+                    woken.await();
+                }
+                pending = false;
+            }
+        } finally {
+            // What happened meanwhile is looked at by the caller's next round.
+            pending = true;
+            lock.unlock();
+            timer.cancel();
+        }
+    }
+}

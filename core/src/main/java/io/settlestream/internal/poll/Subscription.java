@@ -1,0 +1,426 @@
+package io.settlestream.internal.poll;
+
+import io.settlestream.Health;
+import io.settlestream.internal.commit.Committer;
+import io.settlestream.internal.health.Counters;
+import io.settlestream.internal.health.Episodes;
+import io.settlestream.internal.health.FailureListener;
+import io.settlestream.internal.lane.Lanes;
+import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Slots;
+import io.settlestream.internal.settle.Settlement;
+import io.settlestream.spi.KafkaClients;
+import io.settlestream.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Function;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.NoOffsetForPartitionException;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RetriableException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One subscription: a consumer and the thread that owns it.
+ *
+ * <p>The thread polls for as long as the subscription lives, whatever its handlers do, so the group never misses it. In
+ * between it looks at what others asked of it ({@link #drain}, {@link #close}), pauses and resumes partitions, and
+ * commits. Nothing else touches the consumer.
+ *
+ * <pre>
+ *   CONNECTING --> RUNNING --> DRAINING --> DRAINED --> CLOSED
+ *        |            |                        ^
+ *        +------------+--- (failed) -----------+   a failed one is drained and closed like any other
+ * </pre>
+ */
+public final class Subscription {
+
+    private static final Logger log = LoggerFactory.getLogger(Subscription.class);
+
+    /** How often the poll thread looks around while something is open. */
+    private static final Duration LOOK_AROUND = Duration.ofSeconds(1);
+
+    /** How long a fetch lasts while it is not known where partitions start, because the cluster did not answer. */
+    private static final Duration ASK_AGAIN = Duration.ofMillis(100);
+
+    private enum Phase {
+        CONNECTING,
+        RUNNING,
+        DRAINING,
+        DRAINED,
+        CLOSED
+    }
+
+    private final SubscriptionPlan plan;
+    private final KafkaClients clients;
+    private final Lanes lanes;
+    private final Settlement settlement;
+    private final Counters counters;
+    private final FailureListener failures;
+    private final TimeSource time;
+    private final Episodes fetchEpisodes;
+
+    private final ConcurrentLinkedQueue<Runnable> mailbox = new ConcurrentLinkedQueue<>();
+    private final CompletableFuture<@Nullable Void> ready = new CompletableFuture<>();
+    private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
+    private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
+    private final Thread thread;
+
+    /** Whether there is a thread that will do what it is told. */
+    private volatile boolean started;
+
+    private volatile Phase phase = Phase.CONNECTING;
+    private volatile @Nullable Throwable failure;
+
+    /** Whether the consumer itself has failed: nothing more is asked of it. The poll thread's. */
+    private boolean broken;
+
+    private volatile @Nullable PollThread running;
+
+    /** The poll thread's own things, made on it and used only there but for the gate and what says otherwise. */
+    private record PollThread(
+            Consumer<byte[], byte[]> consumer,
+            PollGate gate,
+            Committer committer,
+            FlowControl flow,
+            StartPositions starts,
+            Assignment assignment) {}
+
+    private long drainDeadline;
+
+    /**
+     * @param lanesOf makes the lanes, given what hears from them
+     */
+    public Subscription(
+            SubscriptionPlan plan,
+            KafkaClients clients,
+            Function<Lanes.Listener, Lanes> lanesOf,
+            Settlement settlement,
+            Counters counters,
+            FailureListener failures,
+            TimeSource time) {
+        this.plan = plan;
+        this.clients = clients;
+        this.settlement = settlement;
+        this.counters = counters;
+        this.failures = failures;
+        this.time = time;
+        this.fetchEpisodes = new Episodes(time);
+        this.lanes = lanesOf.apply(new Lanes.Listener() {
+            @Override
+            public void progressed() {
+                PollThread poll = running;
+                if (poll != null && (poll.flow.anyPaused() || phase == Phase.DRAINING || poll.assignment.draining())) {
+                    poll.gate.wake();
+                }
+            }
+
+            @Override
+            public void failed(Throwable cause) {
+                fail(cause);
+            }
+        });
+        this.thread =
+                Thread.ofPlatform().name("settlestream-poll-" + plan.name()).unstarted(this::run);
+    }
+
+    // --- any thread
+
+    /** Starts the thread. */
+    public void start() {
+        started = true;
+        lanes.start();
+        thread.start();
+    }
+
+    /** Completes when it is known where every assigned partition starts; exceptionally if that failed for good. */
+    public CompletableFuture<@Nullable Void> ready() {
+        return ready;
+    }
+
+    /**
+     * Stops fetching and lets running handlers, and the reports they wait for, come to an end.
+     *
+     * @return completes when nothing runs any more, or with what still ran at the deadline given up
+     */
+    public CompletableFuture<@Nullable Void> drain(Duration timeout) {
+        if (!started) {
+            drained.complete(null);
+        }
+        tell(() -> beginDrain(timeout));
+        return drained;
+    }
+
+    /**
+     * Commits the positions and leaves the group; {@link #drain} comes first.
+     *
+     * @return completes when the consumer is closed
+     */
+    public CompletableFuture<@Nullable Void> close() {
+        if (!started) {
+            closed.complete(null);
+        }
+        tell(() -> phase = Phase.CLOSED);
+        return closed;
+    }
+
+    /** Notes a failure that ends the subscription; the first one counts. */
+    public void fail(Throwable cause) {
+        if (failure == null) {
+            failure = cause;
+        }
+        ready.completeExceptionally(cause);
+        failures.failed(cause);
+    }
+
+    public String name() {
+        return plan.name();
+    }
+
+    public SubscriptionPlan plan() {
+        return plan;
+    }
+
+    public Health.Subscription health() {
+        List<Health.Partition> partitions = new ArrayList<>();
+        List<String> problems = new ArrayList<>();
+        PollThread poll = running;
+        if (poll != null) {
+            for (OwnedPartition owned : poll.assignment.snapshot()) {
+                partitions.add(health(owned));
+            }
+            String problem = poll.committer.problem();
+            if (problem != null) {
+                problems.add(problem);
+            }
+        }
+        return new Health.Subscription(
+                plan.name(),
+                plan.topic(),
+                plan.group(),
+                Optional.ofNullable(failure),
+                problems,
+                partitions,
+                lanes.stuckHandlers(),
+                counters.snapshot());
+    }
+
+    private Health.Partition health(OwnedPartition owned) {
+        Optional<OwnedPartition.Oldest> oldest =
+                owned.openRecords() == 0 ? Optional.empty() : Optional.ofNullable(owned.oldest());
+        return new Health.Partition(
+                owned.topicPartition().topic(),
+                owned.topicPartition().partition(),
+                owned.openRecords(),
+                owned.openBytes(),
+                oldest.map(OwnedPartition.Oldest::offset),
+                oldest.map(o -> Duration.ofNanos(time.nanoTime() - o.fetchedAt())),
+                owned.paused());
+    }
+
+    private void tell(Runnable command) {
+        mailbox.add(command);
+        PollThread poll = running;
+        if (poll != null) {
+            poll.gate.wake();
+        }
+    }
+
+    private void settled(OwnedPartition partition) {
+        PollThread poll = running;
+        if (poll != null && (poll.assignment.draining() || phase == Phase.DRAINING || poll.flow.mayGoOn(partition))) {
+            poll.gate.wake();
+        }
+    }
+
+    // --- the poll thread
+
+    private void run() {
+        try {
+            PollThread poll = connect();
+            running = poll;
+            while (phase != Phase.CLOSED) {
+                round(poll);
+            }
+            leave(poll);
+        } catch (Throwable t) {
+            fail(t);
+        } finally {
+            lanes.close();
+            drained.complete(null);
+            closed.complete(null);
+        }
+    }
+
+    private PollThread connect() {
+        Consumer<byte[], byte[]> consumer = clients.consumer(plan.properties());
+        PollGate gate = new PollGate(consumer, time);
+        Committer committer = new Committer(consumer, plan.name(), plan.commitInterval(), counters, this::fail, time);
+        FlowControl flow = new FlowControl(consumer, lanes, plan.inFlightRecords(), plan.inFlightBytes());
+        StartPositions starts =
+                new StartPositions(consumer, plan, committer, settlement.commitsStart(), counters, time);
+        Assignment assignment =
+                new Assignment(plan, gate, committer, starts, lanes, settlement, counters, time, this::settled);
+        consumer.subscribe(List.of(plan.topic()), assignment);
+        return new PollThread(consumer, gate, committer, flow, starts, assignment);
+    }
+
+    private void round(PollThread poll) throws InterruptedException {
+        for (Runnable command = mailbox.poll(); command != null; command = mailbox.poll()) {
+            command.run();
+        }
+        if (phase == Phase.CLOSED) {
+            return;
+        }
+        if (broken) {
+            waitForTheEnd(poll);
+            return;
+        }
+        try {
+            poll.starts.resolve();
+            poll.flow.apply(poll.assignment.owned());
+            poll.committer.tick(poll.assignment.owned());
+            register(poll, poll.gate.poll(fetchTimeout(poll)));
+            if (phase == Phase.CONNECTING && poll.assignment.known() && poll.starts.allKnown()) {
+                phase = Phase.RUNNING;
+                ready.complete(null);
+            }
+        } catch (NoOffsetForPartitionException e) {
+            // The consumer asks where to start before we could say; the next round does.
+        } catch (OffsetOutOfRangeException e) {
+            poll.starts.outOfRange(e);
+        } catch (RetriableException e) {
+            fetchEpisodes.failed(n -> log.atWarn()
+                    .addKeyValue("subscription", plan.name())
+                    .addKeyValue("failures", n)
+                    .addKeyValue("cause", e.toString())
+                    .log("fetch failed; trying again"));
+        } catch (RuntimeException e) {
+            broken = true;
+            fail(e);
+        }
+        checkDrained(poll);
+    }
+
+    private void waitForTheEnd(PollThread poll) throws InterruptedException {
+        checkDrained(poll);
+        if (phase != Phase.CLOSED && mailbox.isEmpty()) {
+            poll.gate.await(() -> !mailbox.isEmpty() || quiet(poll), time.nanoTime() + LOOK_AROUND.toNanos());
+        }
+    }
+
+    private Duration fetchTimeout(PollThread poll) {
+        if (!poll.starts.allKnown()) {
+            return ASK_AGAIN;
+        }
+        boolean open = poll.assignment.owned().stream().anyMatch(p -> p.openRecords() > 0);
+        Duration longest = open ? LOOK_AROUND : plan.longestFetch();
+        if (open || poll.committer.behind(poll.assignment.owned())) {
+            Duration tick = Duration.ofNanos(poll.committer.untilNextTick());
+            longest = tick.compareTo(longest) < 0 ? tick : longest;
+        }
+        if (phase == Phase.DRAINING) {
+            Duration left = Duration.ofNanos(Math.max(0, drainDeadline - time.nanoTime()));
+            longest = left.compareTo(longest) < 0 ? left : longest;
+        }
+        return longest;
+    }
+
+    private void register(PollThread poll, ConsumerRecords<byte[], byte[]> records) {
+        if (records.isEmpty() && records.nextOffsets().isEmpty()) {
+            return;
+        }
+        long now = time.nanoTime();
+        for (var entry : records.nextOffsets().entrySet()) {
+            TopicPartition name = entry.getKey();
+            OwnedPartition owned = poll.assignment.owned(name);
+            if (owned == null) {
+                continue;
+            }
+            OffsetAndMetadata next = entry.getValue();
+            Integer epoch = next.leaderEpoch().orElse(null);
+            List<ConsumerRecord<byte[], byte[]>> fetched = records.records(name);
+            if (fetched.isEmpty()) {
+                owned.registerAdvance(next.offset(), epoch, now);
+            } else {
+                Slots slots = owned.register(fetched, next.offset(), epoch, now);
+                lanes.offer(slots);
+            }
+        }
+    }
+
+    private void beginDrain(Duration timeout) {
+        if (phase == Phase.CONNECTING || phase == Phase.RUNNING) {
+            PollThread poll = running;
+            phase = Phase.DRAINING;
+            drainDeadline = time.nanoTime() + timeout.toNanos();
+            if (poll != null) {
+                poll.assignment.stopping();
+                poll.flow.stop();
+                lanes.stop(poll.assignment.owned());
+            }
+            ready.completeExceptionally(new IllegalStateException("the service is stopping"));
+        }
+    }
+
+    private void checkDrained(PollThread poll) {
+        if (phase != Phase.DRAINING) {
+            return;
+        }
+        boolean late = time.nanoTime() - drainDeadline >= 0;
+        if (late && !quiet(poll)) {
+            lanes.giveUpRunning();
+        }
+        if (late || quiet(poll)) {
+            phase = Phase.DRAINED;
+            drained.complete(null);
+        }
+    }
+
+    private boolean quiet(PollThread poll) {
+        return phase != Phase.DRAINING
+                || (lanes.quiet() && poll.assignment.owned().stream().allMatch(p -> p.reportsAwaited() == 0));
+    }
+
+    /** The last commit, which may have to wait for the end of a rebalance, and the farewell to the group. */
+    private void leave(PollThread poll) {
+        long deadline = time.nanoTime() + plan.callTimeout().toNanos();
+        try {
+            if (!broken) {
+                poll.flow.stop();
+                boolean committed = false;
+                while (!committed && time.nanoTime() - deadline < 0) {
+                    committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
+                    if (!committed) {
+                        poll.flow.apply(poll.assignment.owned());
+                        register(poll, poll.gate.poll(Duration.ofMillis(100)));
+                    }
+                }
+            } else {
+                boolean committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
+                log.atDebug()
+                        .addKeyValue("subscription", plan.name())
+                        .addKeyValue("committed", committed)
+                        .log("failed");
+            }
+        } catch (RuntimeException e) {
+            log.atWarn()
+                    .addKeyValue("subscription", plan.name())
+                    .setCause(e)
+                    .log("last commit failed; what was handled since the one before is read again");
+        } finally {
+            poll.consumer.close(CloseOptions.timeout(plan.callTimeout()));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.poll;
+
+import org.jspecify.annotations.NullMarked;

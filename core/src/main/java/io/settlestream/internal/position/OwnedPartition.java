@@ -1,0 +1,209 @@
+package io.settlestream.internal.position;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One partition in one assignment to this member: its bookkeeping from the moment it is assigned until it is revoked,
+ * lost or sought away. A partition that comes back is a new object, so whatever still holds the old one holds
+ * something that is over.
+ *
+ * <p>Three parties use it. The poll thread registers records, reads the position and decides what is admitted. Workers
+ * ask whether a record is admitted and settle slots. Reports of replies settle slots from the producer's thread. What
+ * more than one of them touches is atomic or volatile; the rest belongs to the poll thread.
+ */
+public final class OwnedPartition {
+
+    /** Told by the thread that settled something when somebody waits for it; must not block. */
+    @FunctionalInterface
+    public interface Listener {
+        void settled(OwnedPartition partition);
+    }
+
+    private static final long ALL = Long.MAX_VALUE;
+    private static final long NONE = Long.MIN_VALUE;
+
+    private final TopicPartition topicPartition;
+    private final PositionTracker tracker;
+    private final Listener listener;
+    private final AtomicLong openRecords = new AtomicLong();
+    private final AtomicLong openBytes = new AtomicLong();
+    private final AtomicInteger reportsAwaited = new AtomicInteger();
+
+    /** Records below this offset may still be handed to handlers. */
+    private volatile long admittedBelow = ALL;
+
+    private volatile boolean voided;
+
+    /** Whether someone wants to hear of the next settlement. */
+    private volatile boolean watched;
+
+    /** The lowest offset whose handler failed under FAIL_FAST: the position never passes it. */
+    private final AtomicLong failedAt = new AtomicLong(Long.MAX_VALUE);
+
+    /** What health shows: written by the poll thread. */
+    private volatile @Nullable Oldest oldest;
+
+    private volatile boolean paused;
+
+    /** The group's committed offset as far as this member knows: the poll thread's. */
+    private @Nullable Position committed;
+
+    /** The lowest open record. */
+    public record Oldest(long offset, long fetchedAt) {}
+
+    public OwnedPartition(TopicPartition topicPartition, Slots.State reached, Listener listener) {
+        this.topicPartition = topicPartition;
+        this.tracker = new PositionTracker(this, reached);
+        this.listener = listener;
+    }
+
+    public TopicPartition topicPartition() {
+        return topicPartition;
+    }
+
+    // --- the poll thread's side
+
+    /** Enters records that a poll returned, and counts them as open. */
+    public Slots register(
+            List<ConsumerRecord<byte[], byte[]>> records, long nextOffset, @Nullable Integer nextEpoch, long now) {
+        long bytes = 0;
+        for (ConsumerRecord<byte[], byte[]> record : records) {
+            bytes += bytes(record);
+        }
+        openRecords.addAndGet(records.size());
+        openBytes.addAndGet(bytes);
+        return tracker.register(records, nextOffset, nextEpoch, now);
+    }
+
+    /** Enters an advance past offsets without records. */
+    public void registerAdvance(long nextOffset, @Nullable Integer nextEpoch, long now) {
+        tracker.registerAdvance(nextOffset, nextEpoch, now);
+    }
+
+    /** The position, or null while nothing has been read in this assignment. */
+    public @Nullable Position position() {
+        Position position = tracker.position();
+        Long fetchedAt = tracker.oldestFetchedAt();
+        oldest = position == null || fetchedAt == null ? null : new Oldest(position.offset(), fetchedAt);
+        long ceiling = failedAt.get();
+        return position == null || position.offset() <= ceiling ? position : new Position(ceiling, null);
+    }
+
+    /** What the group has committed, as far as this member knows; null if nothing or unknown. */
+    public @Nullable Position committed() {
+        return committed;
+    }
+
+    public void committed(Position position) {
+        committed = position;
+    }
+
+    /** Gives up what is no longer needed to find the position. */
+    public void compact() {
+        tracker.compact();
+    }
+
+    /** From now on nothing is handed over but what already was. */
+    public void admitNothing() {
+        admittedBelow = NONE;
+    }
+
+    /** From now on only records below the highest one already handed over are handed over. */
+    public void admitUpToHighestHanded() {
+        admittedBelow = tracker.highestHanded() + 1;
+    }
+
+    /** Ends this assignment's bookkeeping: whatever settles later is stale. */
+    public void discard() {
+        admittedBelow = NONE;
+        voided = true;
+    }
+
+    /** Asks for {@link Listener#settled} on every settlement from now on, or no longer. */
+    public void watch(boolean wanted) {
+        watched = wanted;
+    }
+
+    /** Notes whether fetching is paused; settlements are then listened to, so that it can go on. */
+    public void paused(boolean paused) {
+        this.paused = paused;
+        this.watched = paused;
+    }
+
+    // --- everybody's side
+
+    /** Whether a record that was just marked as handed over may be given to its handler. */
+    public boolean admits(long offset) {
+        return offset < admittedBelow;
+    }
+
+    /** Whether this assignment is over. */
+    public boolean discarded() {
+        return voided;
+    }
+
+    public boolean paused() {
+        return paused;
+    }
+
+    /** Settles a slot. False if it was settled before or the assignment is over: then nothing has changed. */
+    public boolean settle(Slots slots, int slot, ConsumerRecord<byte[], byte[]> record) {
+        if (voided || !slots.settle(slot)) {
+            return false;
+        }
+        openRecords.decrementAndGet();
+        openBytes.addAndGet(-bytes(record));
+        if (watched) {
+            listener.settled(this);
+        }
+        return true;
+    }
+
+    /** Keeps the position from ever passing {@code offset}, whatever the mode. */
+    public void failAt(long offset) {
+        failedAt.accumulateAndGet(offset, Math::min);
+    }
+
+    /** Counts a reply that was handed to the producer and whose report has not come. */
+    public void reportAwaited() {
+        reportsAwaited.incrementAndGet();
+    }
+
+    /** Uncounts a reply whose report has come and has been acted on. */
+    public void reportArrived() {
+        if (reportsAwaited.decrementAndGet() == 0 && watched) {
+            listener.settled(this);
+        }
+    }
+
+    public int reportsAwaited() {
+        return reportsAwaited.get();
+    }
+
+    public long openRecords() {
+        return openRecords.get();
+    }
+
+    public long openBytes() {
+        return openBytes.get();
+    }
+
+    /** The lowest open record when the poll thread last looked, or null. */
+    public @Nullable Oldest oldest() {
+        return oldest;
+    }
+
+    private static long bytes(ConsumerRecord<byte[], byte[]> record) {
+        return Math.max(record.serializedKeySize(), 0) + (long) Math.max(record.serializedValueSize(), 0);
+    }
+
+    @Override
+    public String toString() {
+        return topicPartition.toString();
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.position;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,66 @@
+package io.settlestream.internal.runtime;
+
+import io.settlestream.Message;
+import io.settlestream.PublishException;
+import io.settlestream.PublishedRecord;
+import io.settlestream.Publisher;
+import io.settlestream.internal.handle.HandlerSpec;
+import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPublish;
+import io.settlestream.kafka.KafkaTopic;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** A broker with what is read from it and written to it. */
+public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> sites) {
+
+    public BrokerSpec {
+        mounted = List.copyOf(mounted);
+        sites = List.copyOf(sites);
+    }
+
+    /** An included subscriber. */
+    public record Mounted(KafkaTopic topic, HandlerSpec handler, MountOptions options) {}
+
+    /** A publisher that was handed out before its application was started; works while the application runs. */
+    public static final class Site implements Publisher {
+
+        private final KafkaPublish publish;
+        private volatile @Nullable Publisher target;
+
+        public Site(KafkaPublish publish) {
+            this.publish = publish;
+        }
+
+        KafkaPublish publish() {
+            return publish;
+        }
+
+        void bind(Publisher running) {
+            target = running;
+        }
+
+        @Override
+        public CompletionStage<PublishedRecord> publish(Message<?> message) {
+            return target().publish(message);
+        }
+
+        @Override
+        public PublishedRecord publishAndWait(Message<?> message) throws InterruptedException {
+            return target().publishAndWait(message);
+        }
+
+        private Publisher target() {
+            Publisher running = target;
+            if (running == null) {
+                throw new PublishException(
+                        PublishException.Reason.CLOSED,
+                        publish.topic().orElse(null),
+                        "the application of this publisher has not been started yet",
+                        null);
+            }
+            return running;
+        }
+    }
+}

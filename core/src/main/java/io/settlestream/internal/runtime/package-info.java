@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.runtime;
+
+import org.jspecify.annotations.NullMarked;

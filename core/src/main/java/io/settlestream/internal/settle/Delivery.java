@@ -1,0 +1,145 @@
+package io.settlestream.internal.settle;
+
+import io.settlestream.Context;
+import io.settlestream.Publisher;
+import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Slots;
+import java.time.Instant;
+import java.util.List;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Headers;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One record on its way from a lane to its settlement, and what its handler sees of it.
+ *
+ * <p>Held by one thread at a time: its lane's worker, or after a reply was published, whoever hears the report. Passing
+ * it back to the lane goes through the lane's lock, so the attempt needs no ordering of its own.
+ */
+public final class Delivery implements Context<Object>, Unit {
+
+    /** What all deliveries of one subscription share. */
+    public record Shared(Object state, Publisher publisher) {}
+
+    private final Shared shared;
+    private final Slots slots;
+    private final int slot;
+    private final ConsumerRecord<byte[], byte[]> record;
+    private int attempt = 1;
+
+    /** Whether the service stopped waiting for this delivery although its assignment goes on. */
+    private volatile boolean abandoned;
+
+    public Delivery(Shared shared, Slots slots, int slot) {
+        this.shared = shared;
+        this.slots = slots;
+        this.slot = slot;
+        this.record = slots.record(slot);
+    }
+
+    /** Marks the record as handed to a worker. False if it may not be handled, and is not marked then. */
+    public boolean handOver() {
+        slots.handOver(slot);
+        if (owner().admits(record.offset())) {
+            return true;
+        }
+        if (attempt == 1) {
+            slots.takeBack(slot);
+        }
+        return false;
+    }
+
+    /** Settles the record for good. False if that changes nothing any more. */
+    public boolean settle() {
+        return !abandoned && owner().settle(slots, slot, record);
+    }
+
+    /** Gives the delivery up: its record stays open whatever its handler still answers. */
+    public void abandon() {
+        abandoned = true;
+    }
+
+    @Override
+    public boolean concerns(OwnedPartition partition) {
+        return slots.partition() == partition;
+    }
+
+    @Override
+    public List<Delivery> deliveries() {
+        return List.of(this);
+    }
+
+    /** Orders deliveries of one lane as they were fetched. */
+    public int compareByArrival(Delivery other) {
+        int byPoll = Long.signum(slots.fetchedAt() - other.slots.fetchedAt());
+        return byPoll != 0 ? byPoll : Long.compare(record.offset(), other.record.offset());
+    }
+
+    /** Counts one more attempt. */
+    public void nextAttempt() {
+        attempt++;
+    }
+
+    public OwnedPartition owner() {
+        return slots.partition();
+    }
+
+    public ConsumerRecord<byte[], byte[]> record() {
+        return record;
+    }
+
+    @Override
+    public Object state() {
+        return shared.state();
+    }
+
+    @Override
+    public String topic() {
+        return record.topic();
+    }
+
+    @Override
+    public int partition() {
+        return record.partition();
+    }
+
+    @Override
+    public long offset() {
+        return record.offset();
+    }
+
+    @Override
+    public Instant timestamp() {
+        return Instant.ofEpochMilli(record.timestamp());
+    }
+
+    @Override
+    public byte @Nullable [] key() {
+        return record.key();
+    }
+
+    @Override
+    public Headers headers() {
+        return record.headers();
+    }
+
+    @Override
+    public int attempt() {
+        return attempt;
+    }
+
+    @Override
+    public boolean cancelled() {
+        return abandoned || owner().discarded();
+    }
+
+    @Override
+    public Publisher publisher() {
+        return shared.publisher();
+    }
+
+    @Override
+    public String toString() {
+        return record.topic() + "-" + record.partition() + "@" + record.offset();
+    }
+}

@@ -1,0 +1,25 @@
+package io.settlestream.internal.settle;
+
+import io.settlestream.HandlerOutcome;
+import io.settlestream.PublishException;
+import io.settlestream.internal.position.Slots;
+
+/**
+ * What a commit mode makes of outcomes. One implementation per mode, chosen when the subscription starts.
+ *
+ * <p>Called by the thread that holds the delivery; lock-free.
+ */
+public sealed interface Settlement permits AutoSettlement, TrackedSettlement {
+
+    /** How far a slot must have come for the position to pass it. */
+    Slots.State passedWhen();
+
+    /** Whether a start that does not come from a committed offset is committed before the first delivery. */
+    boolean commitsStart();
+
+    /** Ends an attempt with an outcome. */
+    Disposition settle(Delivery delivery, HandlerOutcome outcome);
+
+    /** Ends an attempt whose reply Kafka did not accept, though it might accept the same reply later. */
+    Disposition replyFailed(Delivery delivery, PublishException failure);
+}

@@ -1,0 +1,17 @@
+package io.settlestream.internal.settle;
+
+import io.settlestream.internal.position.OwnedPartition;
+import java.util.List;
+
+/** What a worker has in hand at one time: a delivery, or a batch of them. */
+public sealed interface Unit permits Delivery, BatchUnit {
+
+    /** Whether some record of it belongs to this assignment of the partition. */
+    boolean concerns(OwnedPartition partition);
+
+    /** Whether nobody waits for any outcome of it any more. */
+    boolean cancelled();
+
+    /** Its deliveries, one or more. */
+    List<Delivery> deliveries();
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.internal.settle;
+
+import org.jspecify.annotations.NullMarked;

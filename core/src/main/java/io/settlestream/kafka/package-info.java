@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.kafka;
+
+import org.jspecify.annotations.NullMarked;

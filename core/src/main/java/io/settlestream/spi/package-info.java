@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.spi;
+
+import org.jspecify.annotations.NullMarked;
