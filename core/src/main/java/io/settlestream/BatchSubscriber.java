@@ -9,6 +9,7 @@ import java.util.function.IntFunction;
  * @param <S> the application's state that the handler needs
  * @since 0.1.0
  */
+@SuppressWarnings("UnusedTypeParameter") // the compiler holds handlers and applications to them
 public final class BatchSubscriber<T, S> {
 
     private final IntFunction<Subscriber<T, S>> sized;

@@ -28,7 +28,7 @@ public sealed interface HandlerOutcome extends BatchOutcome {
         return Retry.INSTANCE;
     }
 
-    /** @see HandlerOutcome#ack() */
+    /** The answer of a handler that is done. See {@link HandlerOutcome#ack()}. */
     enum Ack implements HandlerOutcome {
         INSTANCE;
 
@@ -38,7 +38,7 @@ public sealed interface HandlerOutcome extends BatchOutcome {
         }
     }
 
-    /** @see HandlerOutcome#drop() */
+    /** The answer of a handler that does not want the record. See {@link HandlerOutcome#drop()}. */
     enum Drop implements HandlerOutcome {
         INSTANCE;
 
@@ -48,7 +48,7 @@ public sealed interface HandlerOutcome extends BatchOutcome {
         }
     }
 
-    /** @see HandlerOutcome#retry() */
+    /** The answer of a handler that wants the record again. See {@link HandlerOutcome#retry()}. */
     enum Retry implements HandlerOutcome {
         INSTANCE;
 

@@ -4,14 +4,32 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One header of a {@link Message}.
+ * One header of a {@link Message}. Immutable.
  *
- * @param name the header's name
- * @param value its bytes, or null
  * @since 0.1.0
  */
-public record MessageHeader(String name, byte @Nullable [] value) {
-    public MessageHeader {
-        Objects.requireNonNull(name, "name");
+public final class MessageHeader {
+
+    private final String name;
+    private final byte @Nullable [] value;
+
+    MessageHeader(String name, byte @Nullable [] value) {
+        this.name = Objects.requireNonNull(name, "name");
+        this.value = value;
+    }
+
+    /** The header's name. */
+    public String name() {
+        return name;
+    }
+
+    /** Its bytes, or null. The array is not copied: treat it as read-only. */
+    public byte @Nullable [] value() {
+        return value;
+    }
+
+    @Override
+    public String toString() {
+        return "MessageHeader[" + name + "]";
     }
 }

@@ -12,6 +12,7 @@ import java.util.function.Function;
  * @param <S> the application's state that the handler needs
  * @since 0.1.0
  */
+@SuppressWarnings("UnusedTypeParameter") // the compiler holds handlers and applications to them
 public final class ReplySubscriber<T, R, S> {
 
     private final Function<KafkaPublish, Subscriber<T, S>> published;

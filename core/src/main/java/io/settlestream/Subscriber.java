@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param <S> the application's state that the handler needs
  * @since 0.1.0
  */
+@SuppressWarnings("UnusedTypeParameter") // the compiler holds handlers and applications to them
 public final class Subscriber<T, S> {
 
     private final KafkaTopic topic;

@@ -24,7 +24,7 @@ public sealed interface Commit {
         return Tracked.INSTANCE;
     }
 
-    /** @see Commit#auto() */
+    /** The mode of {@link Commit#auto()}. */
     enum Auto implements Commit {
         INSTANCE;
 
@@ -34,7 +34,7 @@ public sealed interface Commit {
         }
     }
 
-    /** @see Commit#tracked() */
+    /** The mode of {@link Commit#tracked()}. */
     enum Tracked implements Commit {
         INSTANCE;
 

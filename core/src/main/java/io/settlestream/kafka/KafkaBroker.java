@@ -18,7 +18,7 @@ public final class KafkaBroker {
     private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(30);
     private static final Duration ASSIGNMENT_TIMEOUT = Duration.ofSeconds(60);
 
-    /** What a copy changes; the public methods above all go through {@link #KafkaBroker(Settings)}. */
+    /** All settings, of which each method copies all but one. */
     private record Settings(
             List<String> bootstrapServers,
             @Nullable String defaultGroup,

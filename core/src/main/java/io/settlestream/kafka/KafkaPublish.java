@@ -24,6 +24,8 @@ public final class KafkaPublish {
     public interface Transform {
 
         /**
+         * Gives the message to publish in the place of a reply.
+         *
          * @param reply what the handler answered
          * @param delivery the delivery it answers
          * @return what is published instead

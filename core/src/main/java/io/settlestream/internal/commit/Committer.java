@@ -36,6 +36,9 @@ public final class Committer {
 
     private static final Logger log = LoggerFactory.getLogger(Committer.class);
 
+    /** An interval of 0 means as often as possible, which must not be a spinning poll thread. */
+    private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(5);
+
     private final Consumer<byte[], byte[]> consumer;
     private final String subscription;
     private final long intervalNanos;
@@ -57,7 +60,7 @@ public final class Committer {
             TimeSource time) {
         this.consumer = consumer;
         this.subscription = subscription;
-        this.intervalNanos = interval.toNanos();
+        this.intervalNanos = Math.max(interval.toNanos(), SHORTEST_INTERVAL.toNanos());
         this.counters = counters;
         this.episodes = new Episodes(time);
         this.failures = failures;

@@ -93,7 +93,8 @@ public final class ClientProperties {
         properties.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
         properties.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
         properties.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-        properties.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, resetPolicy(topic));
+        // Where to start is worked out by us; a consumer with a policy of its own could jump over trimmed records.
+        properties.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
         properties.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
 
         checkLiterals(where, properties, report);
@@ -185,14 +186,6 @@ public final class ClientProperties {
                         call + " sets " + property + ". Kafka's own clients know it: set it with "
                                 + call.replace("pluginConfig", "config") + ", where it is checked."));
         return properties;
-    }
-
-    private static String resetPolicy(KafkaTopic topic) {
-        return switch (topic.startOffset()) {
-            case COMMITTED -> "none";
-            case EARLIEST -> "earliest";
-            case LATEST -> "latest";
-        };
     }
 
     private static void checkLiterals(String where, Map<String, Object> properties, Report report) {

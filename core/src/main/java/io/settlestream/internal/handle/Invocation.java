@@ -19,13 +19,13 @@ interface Invocation {
     HandlerOutcome call(Object value, Delivery delivery, HandBack lanes) throws Exception;
 
     @SuppressWarnings("unchecked") // what was declared with the value's type is called with values of that type
-    static Invocation of(Handler<?, ?> handler) {
+    static Invocation sync(Handler<?, ?> handler) {
         Handler<Object, Object> typed = (Handler<Object, Object>) handler;
         return (value, delivery, lanes) -> present(typed.handle(value, delivery), "an outcome");
     }
 
     @SuppressWarnings("unchecked")
-    static Invocation of(AsyncHandler<?, ?> handler) {
+    static Invocation async(AsyncHandler<?, ?> handler) {
         AsyncHandler<Object, Object> typed = (AsyncHandler<Object, Object>) handler;
         return (value, delivery, lanes) ->
                 present(await(typed.handle(value, (Context<Object>) delivery)), "an outcome");

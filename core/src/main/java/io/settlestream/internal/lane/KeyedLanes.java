@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 public final class KeyedLanes extends Lanes {
 
     /** Equal bytes within one topic; a record without a key goes with those of its partition. */
+    @SuppressWarnings("ArrayRecordComponent") // compared by content below
     private record RecordKey(String topic, int partition, byte @Nullable [] key) {
 
         static RecordKey of(ConsumerRecord<byte[], byte[]> record) {

@@ -286,7 +286,8 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         }
     }
 
-    /** With the lock: parks the worker until something changes. */
+    /** With the lock: parks the worker until something changes, or for no reason; it looks again either way. */
+    @SuppressWarnings("WaitNotInLoop") // the loop is the caller's
     final void park(Worker worker) throws InterruptedException {
         worker.parked();
         listener.progressed();

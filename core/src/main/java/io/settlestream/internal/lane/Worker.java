@@ -94,7 +94,7 @@ final class Worker {
             lanes.givenUpEnded();
         }
         // Also what the handler left behind itself: the next one must not find it.
-        boolean ignored = Thread.interrupted();
+        boolean unused = Thread.interrupted();
     }
 
     void parked() {

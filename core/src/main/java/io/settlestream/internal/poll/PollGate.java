@@ -50,21 +50,48 @@ final class PollGate {
 
     /** Fetches; returns early and empty when woken. */
     ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
-        lock.lock();
-        boolean lookFirst = pending;
-        try {
-            pending = false;
-            fetching = true;
-            wakeUpSent = false;
-        } finally {
-            lock.unlock();
-        }
+        boolean lookFirst = enter();
         try {
             return consumer.poll(lookFirst ? Duration.ZERO : timeout);
         } catch (WakeupException e) {
             return ConsumerRecords.empty();
         } finally {
-            suspendFetch();
+            leave();
+        }
+    }
+
+    /** Asks the cluster something; cut short when woken, and asked again in the next round then. */
+    void ask(Runnable question) {
+        boolean unused = enter();
+        try {
+            question.run();
+        } catch (WakeupException e) {
+            wake();
+        } finally {
+            leave();
+        }
+    }
+
+    /** From here on a wake-up may reach the consumer. True if there was one since the poll thread last looked. */
+    private boolean enter() {
+        lock.lock();
+        try {
+            boolean was = pending;
+            pending = false;
+            fetching = true;
+            wakeUpSent = false;
+            return was;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void leave() {
+        lock.lock();
+        try {
+            fetching = false;
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -98,19 +125,27 @@ final class PollGate {
     void await(BooleanSupplier condition, long deadline) throws InterruptedException {
         Duration wait = Duration.ofNanos(Math.max(0, deadline - time.nanoTime()));
         TimeSource.Timer timer = time.schedule(wait, this::wake);
-        lock.lock();
         try {
+            // Outside of the lock: what the condition asks may take locks under which others call wake().
             while (!condition.getAsBoolean() && deadline - time.nanoTime() > 0) {
-                while (!pending) {
-                    woken.await();
-                }
-                pending = false;
+                awaitWake();
             }
         } finally {
-            // What happened meanwhile is looked at by the caller's next round.
-            pending = true;
-            lock.unlock();
+            // What happened meanwhile is for the caller's next round to look at.
+            wake();
             timer.cancel();
+        }
+    }
+
+    private void awaitWake() throws InterruptedException {
+        lock.lock();
+        try {
+            while (!pending) {
+                woken.await();
+            }
+            pending = false;
+        } finally {
+            lock.unlock();
         }
     }
 }

@@ -22,7 +22,6 @@ import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
-import org.apache.kafka.common.errors.WakeupException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -86,8 +85,6 @@ final class StartPositions {
             if (!unknown.isEmpty()) {
                 resolve(new ArrayList<>(unknown));
             }
-        } catch (WakeupException e) {
-            // Meant for a fetch; the next round asks again.
         } catch (RetriableException e) {
             episodes.failed(n -> log.atWarn()
                     .addKeyValue("subscription", plan.name())
@@ -193,7 +190,7 @@ final class StartPositions {
                         .log("position is not in the log any more: records were trimmed before they were read");
                 consumer.seek(partition, resumeAt);
             });
-        } catch (RetriableException | WakeupException again) {
+        } catch (RetriableException again) {
             log.atDebug()
                     .addKeyValue("subscription", plan.name())
                     .setCause(again)

@@ -250,10 +250,14 @@ public final class Subscription {
         try {
             PollThread poll = connect();
             running = poll;
-            while (phase != Phase.CLOSED) {
-                round(poll);
+            try {
+                while (phase != Phase.CLOSED) {
+                    round(poll);
+                }
+                commitLast(poll);
+            } finally {
+                poll.consumer.close(CloseOptions.timeout(plan.callTimeout()));
             }
-            leave(poll);
         } catch (Throwable t) {
             fail(t);
         } finally {
@@ -288,7 +292,9 @@ public final class Subscription {
             return;
         }
         try {
-            poll.starts.resolve();
+            if (!poll.starts.allKnown()) {
+                poll.gate.ask(poll.starts::resolve);
+            }
             poll.flow.apply(poll.assignment.owned());
             poll.committer.tick(poll.assignment.owned());
             register(poll, poll.gate.poll(fetchTimeout(poll)));
@@ -299,7 +305,7 @@ public final class Subscription {
         } catch (NoOffsetForPartitionException e) {
             // The consumer asks where to start before we could say; the next round does.
         } catch (OffsetOutOfRangeException e) {
-            poll.starts.outOfRange(e);
+            poll.gate.ask(() -> poll.starts.outOfRange(e));
         } catch (RetriableException e) {
             fetchEpisodes.failed(n -> log.atWarn()
                     .addKeyValue("subscription", plan.name())
@@ -393,34 +399,26 @@ public final class Subscription {
                 || (lanes.quiet() && poll.assignment.owned().stream().allMatch(p -> p.reportsAwaited() == 0));
     }
 
-    /** The last commit, which may have to wait for the end of a rebalance, and the farewell to the group. */
-    private void leave(PollThread poll) {
+    /** The last commit, which may have to wait for the end of a rebalance. */
+    private void commitLast(PollThread poll) {
         long deadline = time.nanoTime() + plan.callTimeout().toNanos();
         try {
-            if (!broken) {
-                poll.flow.stop();
-                boolean committed = false;
-                while (!committed && time.nanoTime() - deadline < 0) {
-                    committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
-                    if (!committed) {
-                        poll.flow.apply(poll.assignment.owned());
-                        register(poll, poll.gate.poll(Duration.ofMillis(100)));
-                    }
-                }
-            } else {
-                boolean committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
-                log.atDebug()
+            boolean committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
+            while (!committed && !broken && time.nanoTime() - deadline < 0) {
+                poll.flow.apply(poll.assignment.owned());
+                register(poll, poll.gate.poll(ASK_AGAIN));
+                committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
+            }
+            if (!committed) {
+                log.atWarn()
                         .addKeyValue("subscription", plan.name())
-                        .addKeyValue("committed", committed)
-                        .log("failed");
+                        .log("last commit failed; what was handled since the one before is read again");
             }
         } catch (RuntimeException e) {
             log.atWarn()
                     .addKeyValue("subscription", plan.name())
                     .setCause(e)
                     .log("last commit failed; what was handled since the one before is read again");
-        } finally {
-            poll.consumer.close(CloseOptions.timeout(plan.callTimeout()));
         }
     }
 }

@@ -20,11 +20,15 @@ public final class Slots {
 
     /** How far a slot has come. The order matters: a position lies at the lowest slot below some state. */
     public enum State {
-        QUEUED,
-        HANDED,
-        SETTLED;
+        QUEUED(Slots.QUEUED),
+        HANDED(Slots.HANDED),
+        SETTLED(Slots.SETTLED);
 
-        private static final State[] ALL = values();
+        private final byte code;
+
+        State(byte code) {
+            this.code = code;
+        }
     }
 
     private static final VarHandle STATE = MethodHandles.arrayElementVarHandle(byte[].class);
@@ -50,7 +54,7 @@ public final class Slots {
             @Nullable Integer nextEpoch,
             long fetchedAt) {
         int size = fetched.size();
-        @SuppressWarnings("unchecked")
+        @SuppressWarnings({"unchecked", "rawtypes"})
         @Nullable
         ConsumerRecord<byte[], byte[]>[] array = fetched.toArray(new ConsumerRecord[0]);
         this.partition = partition;
@@ -97,10 +101,6 @@ public final class Slots {
         return record;
     }
 
-    public State state(int slot) {
-        return State.ALL[(byte) STATE.getVolatile(states, slot)];
-    }
-
     /**
      * Notes that a worker takes a slot. A full fence: whoever asks afterwards whether the worker may go on, and whoever
      * forbade it before looking at the slots, cannot both miss each other.
@@ -125,7 +125,7 @@ public final class Slots {
 
     /** The lowest slot at or after {@code from} that has not reached {@code reached}, or {@link #size()}. */
     int firstBelow(State reached, int from) {
-        int wanted = reached.ordinal();
+        byte wanted = reached.code;
         int slot = from;
         while (slot < states.length && (byte) STATE.getAcquire(states, slot) >= wanted) {
             slot++;

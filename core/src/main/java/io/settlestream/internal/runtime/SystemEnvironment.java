@@ -65,7 +65,7 @@ public final class SystemEnvironment {
         public Timer schedule(Duration delay, Runnable task) {
             ScheduledFuture<?> future = timers.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
             return () -> {
-                boolean ignored = future.cancel(false);
+                boolean unused = future.cancel(false);
             };
         }
     }

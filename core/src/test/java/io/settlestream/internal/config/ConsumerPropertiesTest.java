@@ -18,6 +18,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ConsumerPropertiesTest {
@@ -40,7 +41,7 @@ class ConsumerPropertiesTest {
                         entry("isolation.level", "read_committed"),
                         entry("metadata.max.age.ms", 30_000L),
                         entry("enable.auto.commit", false),
-                        entry("auto.offset.reset", "latest"),
+                        entry("auto.offset.reset", "none"),
                         entry("allow.auto.create.topics", false),
                         entry("key.deserializer", ByteArrayDeserializer.class),
                         entry("value.deserializer", ByteArrayDeserializer.class));
@@ -127,12 +128,12 @@ class ConsumerPropertiesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"COMMITTED,none", "EARLIEST,earliest", "LATEST,latest"})
-    @DisplayName("9.2 the start offset is the client's reset policy")
-    void startOffset(StartOffset startOffset, String policy) {
+    @EnumSource(StartOffset.class)
+    @DisplayName("3.10 the client has no reset policy of its own, whatever the start offset")
+    void startOffset(StartOffset startOffset) {
         ConsumerSettings settings = settings(broker, topic.startOffset(startOffset), Commit.auto());
 
-        assertThat(settings.properties()).containsEntry("auto.offset.reset", policy);
+        assertThat(settings.properties()).containsEntry("auto.offset.reset", "none");
     }
 
     @ParameterizedTest

@@ -1,0 +1,146 @@
+package io.settlestream;
+
+import io.settlestream.internal.runtime.AppRuntime;
+import io.settlestream.internal.runtime.AppSpec;
+import io.settlestream.internal.runtime.BrokerSpec;
+import io.settlestream.internal.runtime.MountOptions;
+import io.settlestream.internal.runtime.SystemEnvironment;
+import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPublish;
+import io.settlestream.spi.AppEnvironment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+
+/**
+ * An application: its state, its brokers and what it reads and writes there. Immutable: every method that adds something
+ * returns a new application. Building one does no I/O, and one application can be started several times.
+ *
+ * <pre>{@code
+ * SettleStream.app("payouts", "0.1.0")
+ *         .onStartup(Clients::open)
+ *         .withBroker(kafka, scope -> {
+ *             scope.include(payOut.reply());
+ *             scope.include(reconcile.batch(500));
+ *         })
+ *         .run();
+ * }</pre>
+ *
+ * @param <S> the state
+ * @since 0.1.0
+ */
+public final class App<S> {
+
+    /**
+     * Something to do with the state at one point of an application's life.
+     *
+     * @param <S> the state
+     * @since 0.1.0
+     */
+    @FunctionalInterface
+    public interface Hook<S> {
+
+        /** Does it; throwing fails the startup, or is logged and reported during a shutdown. */
+        void run(S state) throws Exception;
+    }
+
+    private final AppSpec spec;
+
+    private App(AppSpec spec) {
+        this.spec = spec;
+    }
+
+    static App<NoState> named(String name, String version) {
+        return new App<>(AppSpec.named(name, version));
+    }
+
+    /**
+     * Makes the state, before anything is connected.
+     *
+     * @throws IllegalStateException if the state has been set, or a broker or hook already relies on it
+     */
+    public <T> App<T> onStartup(Callable<? extends T> state) {
+        return new App<>(spec.withState(Objects.requireNonNull(state, "state")));
+    }
+
+    /** Runs once every subscription knows where it starts; handlers are live. */
+    public App<S> afterStartup(Hook<? super S> hook) {
+        return new App<>(spec.withAfterStartup(Objects.requireNonNull(hook, "hook")));
+    }
+
+    /** Runs when a stop begins; everything is still connected. */
+    public App<S> onShutdown(Hook<? super S> hook) {
+        return new App<>(spec.withOnShutdown(Objects.requireNonNull(hook, "hook")));
+    }
+
+    /** Runs when everything is closed, also after a startup that failed once the state was made. */
+    public App<S> afterShutdown(Hook<? super S> hook) {
+        return new App<>(spec.withAfterShutdown(Objects.requireNonNull(hook, "hook")));
+    }
+
+    /** How long a stop waits for running handlers and the reports they wait for; 30 s by default. */
+    public App<S> shutdownTimeout(Duration timeout) {
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException("shutdownTimeout must not be negative, but is " + timeout);
+        }
+        return new App<>(spec.withShutdownTimeout(timeout));
+    }
+
+    /** Adds a broker with what is read from it and written to it. {@code scope} is called at once. */
+    public App<S> withBroker(KafkaBroker broker, Consumer<? super Scope<S>> scope) {
+        List<BrokerSpec.Mounted> mounted = new ArrayList<>();
+        List<BrokerSpec.Site> sites = new ArrayList<>();
+        scope.accept(new Scope<S>() {
+            @Override
+            public Mount include(Subscriber<?, ? super S> subscriber) {
+                MountOptions options = new MountOptions();
+                mounted.add(new BrokerSpec.Mounted(subscriber.topic(), subscriber.spec(), options));
+                return new Mount(options);
+            }
+
+            @Override
+            public Publisher publisher(KafkaPublish publish) {
+                BrokerSpec.Site site = new BrokerSpec.Site(Objects.requireNonNull(publish, "publish"));
+                sites.add(site);
+                return site;
+            }
+        });
+        return new App<>(spec.withBroker(new BrokerSpec(Objects.requireNonNull(broker, "broker"), mounted, sites)));
+    }
+
+    /**
+     * Starts the application and returns when every subscription knows where its partitions start, so that what is
+     * published from now on is seen.
+     *
+     * @throws StartupException with all mistakes in how the application was put together; or with what failed when it
+     *     was opened, after closing it again
+     */
+    public RunningApp start() {
+        return start(SystemEnvironment.create());
+    }
+
+    /** {@link #start() Starts} the application in an environment other than the system's; for test kits. */
+    public RunningApp start(AppEnvironment environment) {
+        return AppRuntime.start(spec, environment);
+    }
+
+    /**
+     * Starts the application and blocks until it has stopped: by a signal, by {@link RunningApp#shutdown} or by a
+     * failure.
+     *
+     * @throws StartupException as {@link #start()}
+     * @throws ServiceFailedException if the application stopped because it failed
+     */
+    public ShutdownResult run() {
+        return AppRuntime.run(spec, SystemEnvironment.create());
+    }
+
+    /** {@link #run() Runs} the application as a program: exits the JVM with 0 after a clean stop, else with 1. */
+    @SuppressWarnings("IncorrectMainMethod") // called by a program's own main, and reads like it
+    public void main(String... args) {
+        AppRuntime.main(spec, SystemEnvironment.create());
+    }
+}

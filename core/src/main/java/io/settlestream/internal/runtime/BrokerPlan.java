@@ -1,0 +1,179 @@
+package io.settlestream.internal.runtime;
+
+import io.settlestream.DecodePolicy;
+import io.settlestream.ExceptionPolicy;
+import io.settlestream.codec.Codec;
+import io.settlestream.internal.codec.Codecs;
+import io.settlestream.internal.config.ClientProperties;
+import io.settlestream.internal.config.ConsumerSettings;
+import io.settlestream.internal.config.ProducerSettings;
+import io.settlestream.internal.handle.HandlerSpec;
+import io.settlestream.internal.poll.SubscriptionPlan;
+import io.settlestream.internal.publish.PublishSite;
+import io.settlestream.kafka.Commit;
+import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPublish;
+import io.settlestream.kafka.KafkaTopic;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** A broker whose subscriptions and sites have been checked: what is needed to open it. */
+record BrokerPlan(
+        KafkaBroker broker, ProducerSettings producer, List<Mount> mounts, List<BrokerSpec.Site> sites, Codecs codecs) {
+
+    private static final int POLLS_IN_FLIGHT = 2;
+
+    /** A subscription that has been checked. */
+    record Mount(SubscriptionPlan plan, Commit commit, Codec<?> codec, HandlerSpec handler, MountOptions options) {}
+
+    /** Whether something is sure to be published. */
+    boolean publishes() {
+        return !sites.isEmpty()
+                || mounts.stream()
+                        .anyMatch(mount -> mount.handler() instanceof HandlerSpec.Replying
+                                || mount.handler() instanceof HandlerSpec.ReplyingAsync);
+    }
+
+    /** Checks a broker; every mistake goes into {@code problems}, and what is returned counts only without any. */
+    static BrokerPlan check(AppSpec app, BrokerSpec spec, List<String> problems) {
+        return new Check(app, spec, problems).run();
+    }
+
+    private static final class Check {
+
+        private final AppSpec app;
+        private final BrokerSpec spec;
+        private final KafkaBroker broker;
+        private final List<String> problems;
+        private final Codecs codecs;
+        private final Set<String> names = new HashSet<>();
+
+        Check(AppSpec app, BrokerSpec spec, List<String> problems) {
+            this.app = app;
+            this.spec = spec;
+            this.broker = spec.broker();
+            this.problems = problems;
+            this.codecs = Codecs.load(problems);
+        }
+
+        BrokerPlan run() {
+            List<Mount> mounts = new ArrayList<>();
+            for (BrokerSpec.Mounted mounted : spec.mounted()) {
+                Mount mount = check(mounted);
+                if (mount != null) {
+                    mounts.add(mount);
+                }
+            }
+            ProducerSettings producer = ClientProperties.producer(broker, app.name() + "-producer", problems);
+            return new BrokerPlan(broker, producer, mounts, spec.sites(), codecs);
+        }
+
+        private @Nullable Mount check(BrokerSpec.Mounted mounted) {
+            KafkaTopic topic = mounted.topic();
+            MountOptions options = mounted.options();
+            String group = topic.group().or(broker::defaultGroup).orElse(null);
+            String name = unique(options.name() != null ? options.name() : topic.name());
+            String where = "subscription " + name;
+            Commit commit = topic.commit().orElse(broker.commit());
+            checkWorkers(where, mounted);
+            checkPolicies(where, commit, options);
+            Codec<?> codec = codec(where, mounted.handler().input());
+            checkReplies(where, mounted.handler());
+            if (group == null) {
+                problems.add(where + ": no consumer group. Name one for it with KafkaTopic.group(...), or one for all"
+                        + " subscriptions of the broker with KafkaBroker.defaultGroup(...)");
+                group = "none";
+            }
+            ConsumerSettings consumer =
+                    ClientProperties.consumer(broker, topic, commit, group, app.name() + "-" + name, name, problems);
+            if (options.drainTimeout().multipliedBy(2).compareTo(consumer.maxPollInterval()) >= 0) {
+                problems.add(where + ": drainTimeout " + options.drainTimeout()
+                        + " must be less than half of max.poll.interval.ms (" + consumer.maxPollInterval()
+                        + "), or a rebalance could outlast what the group waits for. Lower the one or raise the other");
+            }
+            if (codec == null) {
+                return null;
+            }
+            Integer records = options.inFlightRecords();
+            SubscriptionPlan plan = new SubscriptionPlan(
+                    name,
+                    topic.name(),
+                    group,
+                    topic.startOffset(),
+                    consumer.properties(),
+                    consumer.autoCommitInterval(),
+                    consumer.maxPollInterval(),
+                    options.drainTimeout(),
+                    records != null ? records : (long) POLLS_IN_FLIGHT * consumer.maxPollRecords(),
+                    options.inFlightBytes());
+            return new Mount(plan, commit, codec, mounted.handler(), options);
+        }
+
+        /** Two subscriptions of one topic are told apart by a number. */
+        private String unique(String wanted) {
+            String name = wanted;
+            for (int n = 2; !names.add(name); n++) {
+                name = wanted + "-" + n;
+            }
+            return name;
+        }
+
+        private void checkWorkers(String where, BrokerSpec.Mounted mounted) {
+            MountOptions options = mounted.options();
+            if (options.workers() != null && options.workersByKey() != null) {
+                problems.add(where + ": workers(" + options.workers() + ") and workersByKey(" + options.workersByKey()
+                        + ") exclude each other. Keep workersByKey where order by key matters, else workers");
+            }
+            Integer threads = options.dedicatedThreads();
+            if (threads != null && threads != options.concurrency()) {
+                problems.add(where + ": dedicatedThreads(" + threads + ") differs from the " + options.concurrency()
+                        + " workers. Each worker runs on a thread of its own: make the numbers equal");
+            }
+            if (mounted.handler() instanceof HandlerSpec.Batch && options.workersByKey() != null) {
+                problems.add(where + ": workersByKey(" + options.workersByKey() + ") on a batch handler, whose batches"
+                        + " hold many keys. Use workers(" + options.workersByKey() + "), or handle records one by one");
+            }
+        }
+
+        private void checkPolicies(String where, Commit commit, MountOptions options) {
+            if (commit instanceof Commit.Auto) {
+                if (options.onException() == ExceptionPolicy.RETRY) {
+                    problems.add(where + ": onException(RETRY) under Commit.auto(), where nothing comes back."
+                            + " Use Commit.tracked(), or another policy");
+                }
+                if (options.onDecodeFailure() == DecodePolicy.RETRY) {
+                    problems.add(where + ": onDecodeFailure(RETRY) under Commit.auto(), where nothing comes back."
+                            + " Use Commit.tracked(), or another policy");
+                }
+            }
+        }
+
+        private @Nullable Codec<?> codec(String where, HandlerSpec.Input input) {
+            if (input.codec() != null) {
+                return input.codec();
+            }
+            Class<?> type = input.type();
+            Codec<?> codec = type == null ? null : codecs.find(type).orElse(null);
+            if (codec == null) {
+                problems.add(where + ": nothing on the class path decodes " + (type == null ? "it" : type.getName())
+                        + ". Add settlestream-jackson for JSON, or give a codec to Subscriber.on(...)");
+            }
+            return codec;
+        }
+
+        private void checkReplies(String where, HandlerSpec handler) {
+            if (handler instanceof HandlerSpec.Replying replying) {
+                checkReply(where, replying.replyType(), replying.publish());
+            } else if (handler instanceof HandlerSpec.ReplyingAsync replying) {
+                checkReply(where, replying.replyType(), replying.publish());
+            }
+        }
+
+        private void checkReply(String where, Class<?> type, KafkaPublish publish) {
+            PublishSite.check(where + ", replies", type, publish, codecs, problems);
+        }
+    }
+}

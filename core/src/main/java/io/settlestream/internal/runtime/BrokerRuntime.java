@@ -1,0 +1,182 @@
+package io.settlestream.internal.runtime;
+
+import io.settlestream.Health;
+import io.settlestream.internal.handle.HandlerEnvironment;
+import io.settlestream.internal.handle.HandlerSpec;
+import io.settlestream.internal.handle.Handlers;
+import io.settlestream.internal.health.Counters;
+import io.settlestream.internal.health.Episodes;
+import io.settlestream.internal.health.FailureListener;
+import io.settlestream.internal.lane.BatchLane;
+import io.settlestream.internal.lane.KeyedLanes;
+import io.settlestream.internal.lane.Lanes;
+import io.settlestream.internal.lane.SharedLane;
+import io.settlestream.internal.poll.Subscription;
+import io.settlestream.internal.publish.BrokerPublisher;
+import io.settlestream.internal.settle.AutoSettlement;
+import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.Settlement;
+import io.settlestream.internal.settle.TrackedSettlement;
+import io.settlestream.kafka.ClosedKafkaBroker;
+import io.settlestream.kafka.Commit;
+import io.settlestream.kafka.KafkaPublish;
+import io.settlestream.spi.AppEnvironment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/** One broker of a running application: its subscriptions and its producer. */
+final class BrokerRuntime {
+
+    private final BrokerPlan plan;
+    private final AppEnvironment environment;
+    private final Object state;
+    private final FailureListener failures;
+    private final BrokerPublisher publisher;
+    private final List<Subscription> subscriptions = new ArrayList<>();
+
+    BrokerRuntime(BrokerPlan plan, AppEnvironment environment, Object state, FailureListener failures) {
+        this.plan = plan;
+        this.environment = environment;
+        this.state = state;
+        this.failures = failures;
+        this.publisher = new BrokerPublisher(
+                () -> environment.clients().producer(plan.producer().properties()),
+                plan.producer(),
+                plan.codecs(),
+                environment.time());
+        for (BrokerPlan.Mount mount : plan.mounts()) {
+            subscriptions.add(subscription(mount));
+        }
+    }
+
+    /** Opens what publishes and starts to subscribe; does not wait for assignments. */
+    void open() {
+        if (plan.publishes()) {
+            publisher.open();
+        }
+        plan.sites().forEach(site -> site.bind(publisher.site(site.publish())));
+        subscriptions.forEach(Subscription::start);
+    }
+
+    /** Waits until every subscription knows where its partitions start. */
+    void awaitAssignments() throws StartFailure, InterruptedException {
+        Duration timeout = plan.broker().assignmentTimeout();
+        long deadline = environment.time().nanoTime() + timeout.toNanos();
+        for (Subscription subscription : subscriptions) {
+            try {
+                long left = Math.max(0, deadline - environment.time().nanoTime());
+                subscription.ready().get(left, TimeUnit.NANOSECONDS);
+            } catch (TimeoutException e) {
+                throw new StartFailure(
+                        "subscription " + subscription.name() + " (group "
+                                + subscription.plan().group() + ") was told no assignment by "
+                                + plan.broker().bootstrapServers() + " within assignmentTimeout " + timeout
+                                + ". Is the cluster up and reachable, and the group not held up by a member?"
+                                + " Raise KafkaBroker.assignmentTimeout(...) if it needs longer",
+                        e);
+            } catch (ExecutionException e) {
+                Throwable cause = e.getCause() == null ? e : e.getCause();
+                throw new StartFailure(
+                        "subscription " + subscription.name() + " (group "
+                                + subscription.plan().group() + ") failed: " + cause.getMessage(),
+                        cause);
+            }
+        }
+    }
+
+    /** Begins to drain; completes when no handler runs any more, or the time is up. */
+    CompletableFuture<?> drain(Duration timeout) {
+        return CompletableFuture.allOf(subscriptions.stream()
+                .map(subscription -> subscription.drain(timeout))
+                .toArray(CompletableFuture[]::new));
+    }
+
+    /** Flushes and closes the producer, commits positions, leaves the groups. */
+    ClosedKafkaBroker close() {
+        publisher.closeSites();
+        int unflushed = publisher.flushAndClose(plan.broker().flushTimeout());
+        CompletableFuture.allOf(subscriptions.stream().map(Subscription::close).toArray(CompletableFuture[]::new))
+                .join();
+        return new ClosedKafkaBroker(plan.broker().bootstrapServers(), unflushed);
+    }
+
+    List<Health.Subscription> health() {
+        return subscriptions.stream().map(Subscription::health).toList();
+    }
+
+    /** Why a start failed. */
+    static final class StartFailure extends Exception {
+
+        private static final long serialVersionUID = 1L;
+
+        StartFailure(String message, @Nullable Throwable cause) {
+            super(message, cause);
+        }
+    }
+
+    private Subscription subscription(BrokerPlan.Mount mount) {
+        String name = mount.plan().name();
+        Counters counters = new Counters();
+        Settlement settlement = switch (mount.commit()) {
+            case Commit.Auto auto ->
+                new AutoSettlement(name, counters, new Episodes(environment.time()), new Episodes(environment.time()));
+            case Commit.Tracked tracked -> new TrackedSettlement(name, counters, new Episodes(environment.time()));
+        };
+        return new Subscription(
+                mount.plan(),
+                environment.clients(),
+                listener -> lanes(mount, listener, settlement, counters),
+                settlement,
+                counters,
+                failures,
+                environment.time());
+    }
+
+    private Lanes lanes(BrokerPlan.Mount mount, Lanes.Listener listener, Settlement settlement, Counters counters) {
+        MountOptions options = mount.options();
+        HandlerEnvironment handlers = new HandlerEnvironment(
+                mount.plan().name(),
+                mount.codec(),
+                options.onException(),
+                options.onDecodeFailure(),
+                settlement,
+                counters,
+                listener::failed,
+                environment.time());
+        Delivery.Shared shared = new Delivery.Shared(state, publisher.site(KafkaPublish.create()));
+        Lanes.Workers workers = new Lanes.Workers(
+                options.concurrency(),
+                options.dedicatedThreads() != null,
+                "settlestream-worker-" + mount.plan().name());
+        Duration stuckBound = mount.plan().drainTimeout();
+        if (mount.handler() instanceof HandlerSpec.Batch batch) {
+            return new BatchLane(
+                    workers,
+                    environment.time(),
+                    stuckBound,
+                    listener,
+                    shared,
+                    Handlers.batch(batch, handlers),
+                    batch.maxSize(),
+                    options.backoff());
+        }
+        var handler = Handlers.single(mount.handler(), handlers, publisher::site);
+        return options.workersByKey() == null
+                ? new SharedLane(workers, environment.time(), stuckBound, listener, shared, handler, options.backoff())
+                : new KeyedLanes(
+                        workers,
+                        environment.time(),
+                        stuckBound,
+                        listener,
+                        shared,
+                        handler,
+                        options.laneKey(),
+                        options.backoff());
+    }
+}

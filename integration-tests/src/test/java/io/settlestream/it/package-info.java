@@ -1,0 +1,4 @@
+@NullMarked
+package io.settlestream.it;
+
+import org.jspecify.annotations.NullMarked;
