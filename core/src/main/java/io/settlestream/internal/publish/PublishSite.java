@@ -66,8 +66,8 @@ public final class PublishSite implements Publisher {
         }
         Stream.of(route.outgoing(), site)
                 .filter(Objects::nonNull)
-                .filter(name -> !TopicName.isLegal(name))
-                .forEach(name -> problems.add(where + ": " + TopicName.illegal(name)));
+                .flatMap(name -> TopicName.mistake(name).stream())
+                .forEach(mistake -> problems.add(where + ": " + mistake));
         if (route.codec() == null) {
             problems.add(where + ": " + noCodec(route) + ".");
         }
@@ -201,7 +201,8 @@ public final class PublishSite implements Publisher {
     }
 
     private static String noCodec(TypeRoute route) {
-        return "there is no codec for " + route.type() + "; bind one to the type, or add settlestream-jackson for JSON";
+        return "there is no codec for " + route.type()
+                + "; add settlestream-jackson for JSON, or a CodecProvider that knows the type";
     }
 
     /** Kafka keeps its own class for this to itself. */

@@ -2,57 +2,36 @@ package io.settlestream.internal.publish;
 
 import io.settlestream.PublishException;
 import io.settlestream.PublishException.Reason;
+import io.settlestream.internal.config.KafkaNames;
+import java.util.Optional;
+import java.util.regex.Pattern;
 
-/** Kafka's rules for the name of a topic. */
+/** Names of topics as messages bring them: anything, as a message may take its topic from data. */
 final class TopicName {
 
-    private static final int MAX_LENGTH = 249;
-    private static final int SHOWN = 60;
+    private static final Pattern OUT_OF_PLACE = Pattern.compile("[^a-zA-Z0-9._-]");
+    /** As long as Kafka accepts them, so that a legal name is shown whole. */
+    private static final int SHOWN = 249;
 
     private TopicName() {}
 
-    static boolean isLegal(String topic) {
-        if (topic.isEmpty() || topic.length() > MAX_LENGTH || topic.equals(".") || topic.equals("..")) {
-            return false;
-        }
-        for (int i = 0; i < topic.length(); i++) {
-            if (!isLegal(topic.charAt(i))) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     static void requireLegal(String topic) {
-        if (!isLegal(topic)) {
-            throw new PublishException(Reason.ILLEGAL_TOPIC, topic, illegal(topic), null);
+        Optional<String> mistake = mistake(topic);
+        if (mistake.isPresent()) {
+            throw new PublishException(Reason.ILLEGAL_TOPIC, topic, mistake.get(), null);
         }
     }
 
-    static String illegal(String topic) {
-        return "'" + shown(topic) + "' is not a legal topic name: Kafka takes 1 to " + MAX_LENGTH
-                + " of the characters a-z, A-Z, 0-9, '.', '_' and '-', and neither '.' nor '..' alone.";
+    /** What is wrong with a name, as a sentence, or empty if Kafka accepts it. */
+    static Optional<String> mistake(String topic) {
+        return KafkaNames.topicMistake(topic)
+                .map(mistake ->
+                        "the topic name '" + shown(topic) + "' " + mistake + ". Name a topic that Kafka can have.");
     }
 
-    /** The name as it may stand in a message: a name taken from data can be anything. */
+    /** The name as it may stand in a message. */
     static String shown(String topic) {
-        if (isLegal(topic)) {
-            return topic;
-        }
-        StringBuilder shown = new StringBuilder();
-        for (int i = 0; i < topic.length() && i < SHOWN; i++) {
-            char c = topic.charAt(i);
-            shown.append(isLegal(c) ? c : '?');
-        }
-        return topic.length() > SHOWN ? shown.append("...").toString() : shown.toString();
-    }
-
-    private static boolean isLegal(char c) {
-        return (c >= 'a' && c <= 'z')
-                || (c >= 'A' && c <= 'Z')
-                || (c >= '0' && c <= '9')
-                || c == '.'
-                || c == '_'
-                || c == '-';
+        String start = topic.length() <= SHOWN ? topic : topic.substring(0, SHOWN) + "...";
+        return OUT_OF_PLACE.matcher(start).replaceAll("?");
     }
 }
