@@ -112,7 +112,7 @@ public final class Mount {
         return this;
     }
 
-    /** Names the subscription in logs, health and errors; by default {@code group/topic}. */
+    /** Names the subscription in logs, health and errors; by default the topic's name. */
     public Mount name(String name) {
         options.name(Objects.requireNonNull(name, "name"));
         return this;

@@ -7,7 +7,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Names the topic that messages of this type are published to. A publishing site or a message that names a topic for
+ * Names the topic that messages of this type, or of a type below it, are published to. A publishing site or a message that names a topic for
  * such a type is refused: one message type, one name.
  *
  * @since 0.1.0

@@ -18,7 +18,8 @@ public interface Publisher {
      * @return completes with what Kafka accepted, or with a {@link PublishException}; never on the producer's own
      *     thread, so that what is chained to it may block
      * @throws PublishException if the message can be refused at once: its topic, partition, size or value is not
-     *     acceptable, the site's {@code queueTimeout} passed, or the broker is closed
+     *     acceptable, the site's {@code queueTimeout} passed, the broker is closed, or the thread is interrupted while it
+     *     waits for room (its interrupt status is set again)
      */
     CompletionStage<PublishedRecord> publish(Message<?> message);
 

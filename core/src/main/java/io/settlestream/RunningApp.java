@@ -24,7 +24,7 @@ public interface RunningApp extends AutoCloseable {
      */
     CompletableFuture<ShutdownResult> shutdown();
 
-    /** {@link #shutdown() Stops} and waits until everything is closed; from a handler it does not wait for itself. */
+    /** {@link #shutdown() Stops} and waits until everything is closed; from a handler or a hook it does not wait, which would be for itself. */
     @Override
     void close();
 

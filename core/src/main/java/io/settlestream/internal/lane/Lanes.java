@@ -26,7 +26,6 @@ import org.slf4j.LoggerFactory;
 public abstract sealed class Lanes implements HandBack permits SharedLane, BatchLane, KeyedLanes {
 
     private static final Logger log = LoggerFactory.getLogger(Lanes.class);
-    private static final ThreadLocal<@Nullable Lanes> CURRENT = new ThreadLocal<>();
 
     /** What lanes need from outside; must not block. */
     public interface Listener {
@@ -134,13 +133,29 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         }
     }
 
-    /** Whether the calling thread is one of a subscription's workers. */
-    public static boolean onWorkerThread() {
-        return CURRENT.get() != null;
+    /** Whether a thread is one of the workers. Any thread. */
+    public final boolean runsOn(Thread thread) {
+        return workers.stream().anyMatch(worker -> worker.runsOn(thread));
+    }
+
+    /** The oldest delivery of this assignment of a partition that is in a handler's hands, or null. Any thread. */
+    public final @Nullable Delivery oldestInHand(OwnedPartition partition) {
+        Delivery oldest = null;
+        for (Worker worker : workers) {
+            Unit unit = worker.unit();
+            if (unit == null) {
+                continue;
+            }
+            for (Delivery delivery : unit.deliveries()) {
+                if (delivery.owner() == partition && (oldest == null || delivery.offset() < oldest.offset())) {
+                    oldest = delivery;
+                }
+            }
+        }
+        return oldest;
     }
 
     private void live(Worker worker) {
-        CURRENT.set(this);
         worker.bind(Thread.currentThread());
         try {
             work(worker);
@@ -152,7 +167,6 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         } finally {
             worker.parked();
             listener.progressed();
-            CURRENT.remove();
         }
     }
 

@@ -103,6 +103,10 @@ final class Worker {
 
     // --- the poll thread's side
 
+    boolean runsOn(Thread candidate) {
+        return thread == candidate;
+    }
+
     boolean idle() {
         return inHand == null;
     }

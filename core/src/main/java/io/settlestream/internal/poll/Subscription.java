@@ -8,6 +8,7 @@ import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Slots;
+import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.KafkaClients;
 import io.settlestream.spi.TimeSource;
@@ -217,16 +218,26 @@ public final class Subscription {
     }
 
     private Health.Partition health(OwnedPartition owned) {
-        Optional<OwnedPartition.Oldest> oldest =
-                owned.openRecords() == 0 ? Optional.empty() : Optional.ofNullable(owned.oldest());
+        OwnedPartition.Oldest oldest = owned.openRecords() == 0 ? null : owned.oldest();
+        Delivery inHand = lanes.oldestInHand(owned);
+        if (inHand != null && (oldest == null || inHand.offset() < oldest.offset())) {
+            // Under Auto the position is past what a handler has in hand.
+            oldest = new OwnedPartition.Oldest(inHand.offset(), inHand.fetchedAt());
+        }
+        Optional<OwnedPartition.Oldest> shown = Optional.ofNullable(oldest);
         return new Health.Partition(
                 owned.topicPartition().topic(),
                 owned.topicPartition().partition(),
                 owned.openRecords(),
                 owned.openBytes(),
-                oldest.map(OwnedPartition.Oldest::offset),
-                oldest.map(o -> Duration.ofNanos(time.nanoTime() - o.fetchedAt())),
+                shown.map(OwnedPartition.Oldest::offset),
+                shown.map(o -> Duration.ofNanos(time.nanoTime() - o.fetchedAt())),
                 owned.paused());
+    }
+
+    /** Whether a thread is one of this subscription's workers. */
+    public boolean runsOn(Thread thread) {
+        return lanes.runsOn(thread);
     }
 
     private void tell(Runnable command) {
@@ -330,9 +341,10 @@ public final class Subscription {
         if (!poll.starts.allKnown()) {
             return ASK_AGAIN;
         }
+        boolean behind = poll.committer.behind(poll.assignment.owned());
         boolean open = poll.assignment.owned().stream().anyMatch(p -> p.openRecords() > 0);
         Duration longest = open ? LOOK_AROUND : plan.longestFetch();
-        if (open || poll.committer.behind(poll.assignment.owned())) {
+        if (open || behind) {
             Duration tick = Duration.ofNanos(poll.committer.untilNextTick());
             longest = tick.compareTo(longest) < 0 ? tick : longest;
         }

@@ -6,7 +6,6 @@ import io.settlestream.RunningApp;
 import io.settlestream.ServiceFailedException;
 import io.settlestream.ShutdownResult;
 import io.settlestream.StartupException;
-import io.settlestream.internal.lane.Lanes;
 import io.settlestream.kafka.ClosedKafkaBroker;
 import io.settlestream.spi.AppEnvironment;
 import java.util.ArrayList;
@@ -41,6 +40,9 @@ public final class AppRuntime implements RunningApp {
     private final AtomicBoolean stopBegun = new AtomicBoolean();
     private final CompletableFuture<StopReason> stopping = new CompletableFuture<>();
     private final CompletableFuture<ShutdownResult> stopped = new CompletableFuture<>();
+    /** The thread that stops the application, once one does; shutdown hooks run on it. */
+    private volatile @Nullable Thread stopper;
+
     private volatile Health.Status status = Health.Status.STARTING;
 
     /** Whether the start has succeeded: only then do shutdown hooks run. */
@@ -185,23 +187,27 @@ public final class AppRuntime implements RunningApp {
         if (status != Health.Status.FAILED) {
             status = failure.get() == null ? Health.Status.STOPPING : Health.Status.FAILED;
         }
-        Thread.ofPlatform().name("settlestream-stop-" + spec.name()).start(() -> {
-            // What users chain to it must not hold up the stop.
-            Thread.startVirtualThread(() -> stopping.complete(reason));
-            ShutdownResult result;
-            try {
-                result = shutDown();
-            } catch (Throwable t) {
-                failure.compareAndSet(null, t);
-                result = new ShutdownResult(List.of(), Optional.of(t));
-            }
-            status = failure.get() == null ? Health.Status.STOPPED : Health.Status.FAILED;
-            log.atInfo()
-                    .addKeyValue("app", spec.name())
-                    .addKeyValue("reason", reason)
-                    .log("stopped");
-            stopped.complete(result);
-        });
+        Thread thread = Thread.ofPlatform()
+                .name("settlestream-stop-" + spec.name())
+                .unstarted(() -> {
+                    // What users chain to it must not hold up the stop.
+                    Thread.startVirtualThread(() -> stopping.complete(reason));
+                    ShutdownResult result;
+                    try {
+                        result = shutDown();
+                    } catch (Throwable t) {
+                        failure.compareAndSet(null, t);
+                        result = new ShutdownResult(List.of(), Optional.of(t));
+                    }
+                    status = failure.get() == null ? Health.Status.STOPPED : Health.Status.FAILED;
+                    log.atInfo()
+                            .addKeyValue("app", spec.name())
+                            .addKeyValue("reason", reason)
+                            .log("stopped");
+                    stopped.complete(result);
+                });
+        stopper = thread;
+        thread.start();
     }
 
     private ShutdownResult shutDown() {
@@ -260,7 +266,8 @@ public final class AppRuntime implements RunningApp {
     @Override
     public void close() {
         CompletableFuture<ShutdownResult> done = shutdown();
-        if (!Lanes.onWorkerThread()) {
+        Thread caller = Thread.currentThread();
+        if (caller != stopper && brokers.stream().noneMatch(broker -> broker.runsOn(caller))) {
             ShutdownResult unused = done.join();
         }
     }

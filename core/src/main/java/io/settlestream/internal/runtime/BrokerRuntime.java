@@ -106,6 +106,11 @@ final class BrokerRuntime {
         return new ClosedKafkaBroker(plan.broker().bootstrapServers(), unflushed);
     }
 
+    /** Whether a thread runs handlers of this broker's subscriptions. */
+    boolean runsOn(Thread thread) {
+        return subscriptions.stream().anyMatch(subscription -> subscription.runsOn(thread));
+    }
+
     List<Health.Subscription> health() {
         return subscriptions.stream().map(Subscription::health).toList();
     }

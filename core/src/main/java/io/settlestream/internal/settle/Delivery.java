@@ -69,6 +69,11 @@ public final class Delivery implements Context<Object>, Unit {
         return List.of(this);
     }
 
+    /** When the record was fetched, on the time source's clock. */
+    public long fetchedAt() {
+        return slots.fetchedAt();
+    }
+
     /** Orders deliveries of one lane as they were fetched. */
     public int compareByArrival(Delivery other) {
         int byPoll = Long.signum(slots.fetchedAt() - other.slots.fetchedAt());
