@@ -8,10 +8,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -39,8 +38,14 @@ import org.slf4j.LoggerFactory;
  * delay, sessions may be as short as a second, and heartbeats of the newer group protocols come every 200 ms;
  * {@link Builder#brokerConfig} changes any of that.
  *
- * <p>Any thread may use an instance. Its threads keep no JVM alive, and a JVM that ends without {@link #close()} closes
- * it in a shutdown hook.
+ * <p>Kafka logs a lot through SLF4J: 485 lines at INFO for a start and a stop. The loggers {@code org.apache.kafka},
+ * {@code kafka}, {@code state.change.logger} and {@code com.yammer.metrics} at ERROR make it quiet; no logging
+ * configuration is touched here. A node
+ * in a process of its own writes its warnings and errors to {@code stderr.log} in its directory.
+ *
+ * <p>Any thread may use an instance. A node in this JVM keeps the JVM alive until {@link #close()} or
+ * {@link System#exit}, which closes it in a shutdown hook. It also shares its fate: Kafka ends the JVM when it cannot
+ * write to its directory any more, be it deleted or the disk full.
  *
  * @since 0.1.0
  */
@@ -52,7 +57,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     private final ClusterDirectory directory;
     private final List<KafkaNode> nodes;
     private final Duration startTimeout;
-    private final Admin admin;
+    private @Nullable Admin admin;
     private final ReentrantLock closing = new ReentrantLock();
     private boolean closed;
     private final Thread shutdownHook = new Thread(this::closeAll, "embedded-kafka-shutdown");
@@ -61,14 +66,6 @@ public final class EmbeddedKafka implements AutoCloseable {
         this.directory = directory;
         this.nodes = nodes;
         this.startTimeout = startTimeout;
-        this.admin = Admin.create(Map.of(
-                "bootstrap.servers", bootstrapServers(),
-                "client.id", "embedded-kafka",
-                "reconnect.backoff.max.ms", "200",
-                "default.api.timeout.ms", "5000",
-                "request.timeout.ms", "2000",
-                "metric.reporters", "",
-                "enable.metrics.push", "false"));
         Runtime.getRuntime().addShutdownHook(shutdownHook);
     }
 
@@ -132,8 +129,18 @@ public final class EmbeddedKafka implements AutoCloseable {
      */
     public void startNodes() {
         Deadline deadline = Deadline.in(startTimeout);
-        together(nodes.stream().filter(KafkaNode::startable).toList(), KafkaNode::start);
+        together(nodes.stream().filter(KafkaNode::startable).toList(), this::startOrAbortAll);
         awaitReady(deadline);
+    }
+
+    /** Without one node the others may wait for a quorum in vain. */
+    private void startOrAbortAll(KafkaNode node) {
+        try {
+            node.start();
+        } catch (RuntimeException e) {
+            nodes.forEach(KafkaNode::abortStart);
+            throw e;
+        }
     }
 
     /**
@@ -163,7 +170,7 @@ public final class EmbeddedKafka implements AutoCloseable {
         String what =
                 "Topic %s with %d partitions was not created on %s".formatted(name, partitions, bootstrapServers());
         try {
-            admin.createTopics(List.of(topic), new CreateTopicsOptions().timeoutMs((int) TOPIC_TIMEOUT.toMillis()))
+            admin().createTopics(List.of(topic), new CreateTopicsOptions().timeoutMs((int) TOPIC_TIMEOUT.toMillis()))
                     .all()
                     .get();
         } catch (ExecutionException e) {
@@ -178,7 +185,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     /** What is still missing for the topic to be of use, or null. */
     private @Nullable String leaderless(String topic) throws ExecutionException, InterruptedException {
         for (var description :
-                admin.describeTopics(List.of(topic)).allTopicNames().get().values()) {
+                admin().describeTopics(List.of(topic)).allTopicNames().get().values()) {
             if (description.partitions().stream().anyMatch(partition -> partition.leader() == null)) {
                 return "a partition has no leader";
             }
@@ -186,16 +193,40 @@ public final class EmbeddedKafka implements AutoCloseable {
         return null;
     }
 
+    /** Made when nodes run, since it would complain of every attempt to connect before. */
+    private Admin admin() {
+        closing.lock();
+        try {
+            if (closed) {
+                throw new IllegalStateException("Kafka at %s is closed.".formatted(bootstrapServers()));
+            }
+            if (admin == null) {
+                admin = Admin.create(Map.of(
+                        "bootstrap.servers", bootstrapServers(),
+                        "client.id", "embedded-kafka",
+                        "reconnect.backoff.max.ms", "200",
+                        "default.api.timeout.ms", "5000",
+                        "request.timeout.ms", "2000",
+                        "metric.reporters", "",
+                        "enable.metrics.push", "false"));
+            }
+            return admin;
+        } finally {
+            closing.unlock();
+        }
+    }
+
     private void awaitReady(Deadline deadline) {
         deadline.await("Kafka at %s did not get ready".formatted(bootstrapServers()), () -> {
             var running =
                     nodes.stream().filter(KafkaNode::running).map(KafkaNode::id).collect(Collectors.toSet());
-            Set<Integer> seen =
-                    admin.describeCluster().nodes().get().stream().map(Node::id).collect(Collectors.toSet());
+            Set<Integer> seen = admin().describeCluster().nodes().get().stream()
+                    .map(Node::id)
+                    .collect(Collectors.toSet());
             if (!seen.containsAll(running)) {
                 return "nodes " + running + " run, and clients see " + seen;
             }
-            return admin.describeMetadataQuorum().quorumInfo().get().leaderId() < 0 ? "no controller leads" : null;
+            return admin().describeMetadataQuorum().quorumInfo().get().leaderId() < 0 ? "no controller leads" : null;
         });
     }
 
@@ -220,32 +251,47 @@ public final class EmbeddedKafka implements AutoCloseable {
                 return;
             }
             closed = true;
-            together(nodes, this::closeNode);
-            admin.close(Duration.ofSeconds(1));
+            together(nodes, node -> logged(node, node::leave));
+            together(nodes, node -> logged(node, () -> node.close(directory.kept())));
+            if (admin != null) {
+                admin.close(Duration.ofSeconds(1));
+            }
             directory.close();
         } finally {
             closing.unlock();
         }
     }
 
-    private void closeNode(KafkaNode node) {
+    private static void logged(KafkaNode node, Runnable step) {
         try {
-            node.close(directory.kept());
+            step.run();
         } catch (RuntimeException e) {
             log.atWarn().addKeyValue("node", node.id()).setCause(e).log("Embedded Kafka node did not close cleanly");
         }
     }
 
-    /** Runs the action for all nodes at once and waits for all; then throws the first failure. */
+    /** Runs the action for all nodes at once and waits for all; then throws the failure that came first. */
     private static void together(List<KafkaNode> nodes, Consumer<KafkaNode> action) {
+        var first = new AtomicReference<@Nullable RuntimeException>();
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            var runs = nodes.stream()
-                    .map(node -> CompletableFuture.runAsync(() -> action.accept(node), threads))
-                    .toArray(CompletableFuture[]::new);
-            CompletableFuture.allOf(runs).join();
-        } catch (CompletionException e) {
-            throw e.getCause() instanceof RuntimeException failure ? failure : e;
+            nodes.forEach(node -> threads.execute(() -> {
+                try {
+                    action.accept(node);
+                } catch (RuntimeException e) {
+                    first.compareAndSet(null, e);
+                }
+            }));
         }
+        RuntimeException failure = first.get();
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Such as {@code Kafka at 127.0.0.1:29092}. */
+    @Override
+    public String toString() {
+        return "Kafka at " + bootstrapServers();
     }
 
     /**
@@ -265,7 +311,7 @@ public final class EmbeddedKafka implements AutoCloseable {
 
         /**
          * How many nodes the cluster has. Three keep three copies of each record and of Kafka's own topics, ask for two
-         * in sync, and notice a dead node after about three seconds.
+         * in sync, and notice a dead node after 2.5 seconds.
          *
          * @param nodes 1 (the default) or 3
          * @return this builder
@@ -290,6 +336,17 @@ public final class EmbeddedKafka implements AutoCloseable {
             return place(true);
         }
 
+        /**
+         * Runs each node in a JVM of its own, with the java and the class path of this one and 256 MB of heap, so that
+         * it can be killed and paused. The process ends with this JVM, however that ends.
+         *
+         * @return this builder
+         * @throws IllegalStateException after {@code inThisJvm()}
+         */
+        public Builder asProcess() {
+            return place(false);
+        }
+
         private Builder place(boolean here) {
             if (inThisJvm != null && inThisJvm != here) {
                 throw new IllegalStateException("Nodes run either inThisJvm() or asProcess(), and both were said.");
@@ -305,8 +362,14 @@ public final class EmbeddedKafka implements AutoCloseable {
          *
          * @param directory used by one cluster at a time
          * @return this builder
+         * @throws IllegalArgumentException if its path has a comma, which Kafka would take for the end of it
          */
         public Builder logDirectory(Path directory) {
+            if (directory.toAbsolutePath().toString().contains(",")) {
+                throw new IllegalArgumentException(
+                        "Log directory %s has a comma in its path, and Kafka takes that for a list of directories."
+                                .formatted(directory.toAbsolutePath()));
+            }
             this.logDirectory = directory.toAbsolutePath();
             return this;
         }
@@ -367,12 +430,13 @@ public final class EmbeddedKafka implements AutoCloseable {
         public EmbeddedKafka start() {
             var directory =
                     logDirectory == null ? ClusterDirectory.temporary() : ClusterDirectory.kept(logDirectory, nodes);
+            boolean asProcess = Boolean.FALSE.equals(inThisJvm);
             var ports = Ports.free(nodes, port);
             var members = new ArrayList<KafkaNode>();
             for (int id = 0; id < nodes; id++) {
-                var spec =
-                        new NodeSpec(id, directory.clusterId(), directory.ofNode(id), ports, Map.copyOf(brokerConfig));
-                members.add(new KafkaNode(spec, new JvmNode(spec), startTimeout));
+                var spec = new NodeSpec(
+                        id, directory.clusterId(), directory.ofNode(id), ports, asProcess, Map.copyOf(brokerConfig));
+                members.add(new KafkaNode(spec, runner(spec), startTimeout));
             }
             var kafka = new EmbeddedKafka(directory, List.copyOf(members), startTimeout);
             try {
@@ -382,6 +446,10 @@ public final class EmbeddedKafka implements AutoCloseable {
                 kafka.close();
                 throw e;
             }
+        }
+
+        private NodeRunner runner(NodeSpec spec) {
+            return spec.asProcess() ? new ProcessNode(spec) : new JvmNode(spec);
         }
     }
 }

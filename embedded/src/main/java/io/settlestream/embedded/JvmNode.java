@@ -1,12 +1,12 @@
 package io.settlestream.embedded;
 
-import java.net.BindException;
 import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,10 +15,8 @@ import org.slf4j.LoggerFactory;
 final class JvmNode implements NodeRunner {
     private static final Logger log = LoggerFactory.getLogger(JvmNode.class);
 
-    /** For a server that failed to start there is no leadership to hand over. */
-    private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
-
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(20);
+    /** An aborted start first winds itself up; what does not is left behind on its daemon threads. */
+    private static final Duration ABORT_TIMEOUT = Duration.ofSeconds(5);
 
     private final NodeSpec spec;
     private volatile @Nullable FutureTask<NodeServer> starting;
@@ -48,13 +46,13 @@ final class JvmNode implements NodeRunner {
     }
 
     private NodeServer startServer() throws Exception {
-        var started = new NodeServer(spec, this::onFault);
+        var started = new NodeServer(spec.clusterId(), spec.brokerConfig(), this::onFault);
         try {
             started.start();
             return started;
         } catch (Throwable e) {
             Thread.interrupted(); // an aborted start, which must not keep the rest from being closed
-            started.stop(AFTER_FAILURE);
+            started.end();
             throw e;
         }
     }
@@ -65,39 +63,27 @@ final class JvmNode implements NodeRunner {
                 .addKeyValue("node", spec.id())
                 .setCause(failure)
                 .log("Embedded Kafka node met a fatal fault and is of no use until it is stopped and started again");
+        abortStart();
     }
 
     private EmbeddedKafkaException notStarted(ExecutionException cause) {
-        Throwable first = fault == null ? cause : fault;
-        return new EmbeddedKafkaException(
-                "Kafka node %d did not start on %s: %s.%s"
-                        .formatted(spec.id(), spec.address(), EmbeddedKafkaException.rootMessage(first), hint(first)),
-                cause);
+        return new EmbeddedKafkaException("%s did not start: %s.".formatted(spec, NodeServer.reason(cause)), cause);
     }
 
-    private static String hint(Throwable failure) {
-        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            if (cause instanceof BindException) {
-                return " Another process listens there: set another port, or none to get a free one.";
-            }
-        }
-        return "";
-    }
-
-    private EmbeddedKafkaException abandoned(Thread thread, Duration timeout, Exception reason) {
-        join(thread, AFTER_FAILURE.multipliedBy(5));
-        if (reason instanceof InterruptedException) {
+    private EmbeddedKafkaException abandoned(Thread thread, Duration timeout, Exception cause) {
+        join(thread);
+        if (cause instanceof InterruptedException) {
             Thread.currentThread().interrupt();
         }
-        String why = switch (reason) {
-            case TimeoutException e ->
-                "it was not ready within %s. Is the machine busy, or are too few nodes running for a quorum? startTimeout(...) gives it longer"
-                        .formatted(timeout);
-            case InterruptedException e -> "the thread that waited for it was interrupted";
-            default -> "it was closed while it started";
-        };
-        return new EmbeddedKafkaException(
-                "Kafka node %d did not start on %s: %s.".formatted(spec.id(), spec.address(), why), reason);
+        Throwable failure = fault;
+        String why = failure != null
+                ? NodeServer.reason(failure)
+                : switch (cause) {
+                    case TimeoutException e -> NodeRunner.late(timeout);
+                    case InterruptedException e -> "the thread that waited for it was interrupted";
+                    default -> "it was closed while it started";
+                };
+        return new EmbeddedKafkaException("%s did not start: %s.".formatted(spec, why), cause);
     }
 
     @Override
@@ -110,40 +96,54 @@ final class JvmNode implements NodeRunner {
 
     @Override
     public void stop(Duration timeout) {
-        NodeServer stopping = server;
-        server = null;
-        if (stopping == null) {
-            return;
-        }
-        // Half of the time for handing over leadership, the rest for closing files and sockets.
-        var task = new FutureTask<@Nullable Void>(() -> stopping.stop(timeout.dividedBy(2)), null);
-        run(task, "stop");
         try {
-            task.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (ExecutionException | TimeoutException e) {
-            task.cancel(true);
-            throw new EmbeddedKafkaException(
-                    "Kafka node %d at %s did not stop cleanly: %s. Its threads may still run until this JVM ends."
-                            .formatted(
-                                    spec.id(),
-                                    spec.address(),
-                                    e instanceof TimeoutException
-                                            ? "it was not done within " + timeout
-                                            : EmbeddedKafkaException.rootMessage(e)),
-                    e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new EmbeddedKafkaException(
-                    "Kafka node %d at %s is still stopping: the thread that waited for it was interrupted."
-                            .formatted(spec.id(), spec.address()),
-                    e);
+            onServer(timeout, stopping -> {
+                stopping.stopBroker(NodeServer.HANDOVER);
+                stopping.stopController();
+            });
+        } finally {
+            server = null;
         }
     }
 
     @Override
+    public void leave() {
+        onServer(CLOSE_TIMEOUT, stopping -> stopping.stopBroker(NodeServer.HANDOVER));
+    }
+
+    @Override
     public void close(boolean cleanly) {
-        // Its records are of no use to anyone without cleanly, but files and sockets are closed all the same.
-        stop(cleanly ? CLOSE_TIMEOUT : AFTER_FAILURE.multipliedBy(10));
+        // Without cleanly nobody needs its records, but its sockets and threads are ended all the same.
+        try {
+            onServer(CLOSE_TIMEOUT, NodeServer::end);
+        } finally {
+            server = null;
+        }
+    }
+
+    private void onServer(Duration timeout, Consumer<NodeServer> how) {
+        NodeServer stopping = server;
+        if (stopping == null) {
+            return;
+        }
+        var task = new FutureTask<@Nullable Void>(() -> how.accept(stopping), null);
+        run(task, "stop");
+        try {
+            task.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            throw notStopped(EmbeddedKafkaException.rootMessage(e), e);
+        } catch (TimeoutException e) {
+            task.cancel(true);
+            throw notStopped("it was not done within " + timeout, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw notStopped("the thread that waited for it was interrupted", e);
+        }
+    }
+
+    private EmbeddedKafkaException notStopped(String why, Exception cause) {
+        return new EmbeddedKafkaException(
+                "%s did not stop cleanly: %s. Its threads may run until this JVM ends.".formatted(spec, why), cause);
     }
 
     @Override
@@ -168,8 +168,8 @@ final class JvmNode implements NodeRunner {
 
     private UnsupportedOperationException onlyAsProcess(String what) {
         return new UnsupportedOperationException(
-                "Kafka node %d at %s runs in this JVM and cannot be %s: that needs a process of its own. Build the cluster with asProcess()."
-                        .formatted(spec.id(), spec.address(), what));
+                "%s runs in this JVM and cannot be %s: that needs a process of its own. Build the cluster with asProcess()."
+                        .formatted(spec, what));
     }
 
     private Thread run(Runnable task, String what) {
@@ -179,9 +179,9 @@ final class JvmNode implements NodeRunner {
                 .start(task);
     }
 
-    private static void join(Thread thread, Duration timeout) {
+    private static void join(Thread thread) {
         try {
-            thread.join(timeout);
+            thread.join(ABORT_TIMEOUT);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

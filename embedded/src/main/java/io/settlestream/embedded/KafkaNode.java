@@ -135,7 +135,7 @@ public final class KafkaNode {
      * flushed, connections break. What it acknowledged is with the operating system and survives. Does nothing on a
      * node that is stopped already.
      *
-     * @throws UnsupportedOperationException if the node runs in this JVM
+     * @throws UnsupportedOperationException if the node runs in this JVM, see {@link EmbeddedKafka.Builder#asProcess()}
      */
     public void kill() {
         locked(() -> {
@@ -148,9 +148,9 @@ public final class KafkaNode {
 
     /**
      * Freezes the node's process until {@link #resume()}: its connections stay open and nobody answers. Once the
-     * session with the controller is over (3 seconds by default with three nodes), other nodes take its partitions.
+     * session with the controller is over (2.5 seconds by default with three nodes), other nodes take its partitions.
      *
-     * @throws UnsupportedOperationException if the node runs in this JVM,
+     * @throws UnsupportedOperationException if the node runs in this JVM, see {@link EmbeddedKafka.Builder#asProcess()},
      *     or on a system without POSIX signals
      * @throws IllegalStateException if it is not running
      */
@@ -176,6 +176,21 @@ public final class KafkaNode {
             }
             runner.resume();
             state = State.RUNNING;
+        });
+    }
+
+    /** Makes a {@link #start} that another thread is in fail soon. */
+    void abortStart() {
+        runner.abortStart();
+    }
+
+    /** Begins to end the node for good, with all others; see {@link NodeRunner#leave()}. */
+    void leave() {
+        runner.abortStart();
+        locked(() -> {
+            if (running()) {
+                runner.leave();
+            }
         });
     }
 
@@ -212,6 +227,6 @@ public final class KafkaNode {
     /** Such as {@code Kafka node 0 at 127.0.0.1:29092}. */
     @Override
     public String toString() {
-        return "Kafka node %d at %s".formatted(spec.id(), spec.address());
+        return spec.toString();
     }
 }

@@ -2,12 +2,16 @@ package io.settlestream.embedded;
 
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.net.BindException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import kafka.server.BrokerServer;
 import kafka.server.ControllerServer;
@@ -32,29 +36,35 @@ import org.slf4j.LoggerFactory;
  * reports instead. All use of server classes is in this file.
  */
 final class NodeServer {
-    private final NodeSpec spec;
+    /** How long a broker may hand over leaderships before it closes. */
+    static final Duration HANDOVER = Duration.ofSeconds(10);
+
+    /** The same when there is nobody to take them: enough for a controller that is there to answer. */
+    static final Duration NO_HANDOVER = Duration.ofSeconds(1);
+
+    private final SharedServer shared;
     private final BrokerServer broker;
     private final ControllerServer controller;
 
     /**
      * Formats the log directory if it is new, and loads it.
      *
+     * @param clusterId what a new directory is formatted with
      * @param onFatal told of a fault after which the server is of no use; called on a thread of the server
      */
-    NodeServer(NodeSpec spec, Consumer<Throwable> onFatal) throws Exception {
-        this.spec = spec;
+    NodeServer(String clusterId, Map<String, String> brokerConfig, Consumer<Throwable> onFatal) throws Exception {
         var properties = new Properties();
-        properties.putAll(spec.brokerConfig());
+        properties.putAll(brokerConfig);
         var config = KafkaConfig.fromProps(properties, false);
-        format();
+        format(config, clusterId);
         var logDirs = KafkaRaftServer.initializeLogDirs(config, LoggerFactory.getLogger(NodeServer.class), "");
         MetaPropertiesEnsemble ensemble = logDirs._1();
         var quorum = config.quorumConfig();
-        var shared = new SharedServer(
+        shared = new SharedServer(
                 config,
                 ensemble,
                 Time.SYSTEM,
-                Server.initializeMetrics(config, Time.SYSTEM, spec.clusterId()),
+                Server.initializeMetrics(config, Time.SYSTEM, clusterId),
                 CompletableFuture.completedFuture(QuorumConfig.parseVoterConnections(quorum.voters())),
                 QuorumConfig.parseBootstrapServers(quorum.bootstrapServers()),
                 faultHandlers(onFatal),
@@ -63,17 +73,18 @@ final class NodeServer {
         controller = new ControllerServer(shared, KafkaRaftServer.configSchema(), logDirs._2());
     }
 
-    private void format() throws Exception {
-        Files.createDirectories(spec.logDirectory());
+    private static void format(KafkaConfig config, String clusterId) throws Exception {
+        String directory = config.metadataLogDir();
+        Files.createDirectories(Path.of(directory));
         new Formatter()
                 .setPrintStream(new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8))
                 .setIgnoreFormatted(true)
-                .setNodeId(spec.id())
-                .setClusterId(spec.clusterId())
+                .setNodeId(config.nodeId())
+                .setClusterId(clusterId)
                 .setReleaseVersion(MetadataVersion.LATEST_PRODUCTION)
                 .setControllerListenerName("CONTROLLER")
-                .setDirectories(List.of(spec.logDirectory().toString()))
-                .setMetadataLogDirectory(spec.logDirectory().toString())
+                .setDirectories(List.of(directory))
+                .setMetadataLogDirectory(directory)
                 .run();
     }
 
@@ -94,9 +105,42 @@ final class NodeServer {
         broker.startup();
     }
 
-    /** Hands over leadership while other nodes are there to take it, at most for the given time, and stops. */
-    void stop(Duration timeout) {
-        broker.shutdown(timeout);
+    /** Stops the broker, which hands leaderships over to other nodes for at most the given time; the controller stays. */
+    void stopBroker(Duration handover) {
+        broker.shutdown(handover);
+    }
+
+    /** Stops the controller, after the broker, while those of other nodes go on. */
+    void stopController() {
         controller.shutdown();
+    }
+
+    /** Stops both, when there is no other node or all of them stop. */
+    void end() {
+        broker.shutdown(NO_HANDOVER);
+        var raft = shared.raftManager();
+        // The last leader of the metadata would wait 5 seconds for a successor that cannot come.
+        var impatience = CompletableFuture.runAsync(
+                () -> {
+                    if (raft != null) {
+                        raft.client().shutdown(1);
+                    }
+                },
+                CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS));
+        try {
+            controller.shutdown();
+        } finally {
+            impatience.cancel(false);
+        }
+    }
+
+    /** The reason of a failed start, in words for the user. */
+    static String reason(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof BindException) {
+                return "the port is in use by another process. Set another port, or none to get a free one";
+            }
+        }
+        return EmbeddedKafkaException.rootMessage(failure);
     }
 }

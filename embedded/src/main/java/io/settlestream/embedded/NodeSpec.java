@@ -15,9 +15,16 @@ import java.util.stream.IntStream;
  * @param clusterId the id its log directory is formatted with
  * @param directory holds the log directory and, for a child process, its files
  * @param addresses the ports of all nodes of the cluster
+ * @param asProcess whether the node runs in a process of its own, and so can be killed
  * @param overrides broker settings of the user, stronger than the defaults here
  */
-record NodeSpec(int id, String clusterId, Path directory, List<Ports> addresses, Map<String, String> overrides) {
+record NodeSpec(
+        int id,
+        String clusterId,
+        Path directory,
+        List<Ports> addresses,
+        boolean asProcess,
+        Map<String, String> overrides) {
 
     /** The loopback address: nothing listens anywhere else. */
     static final String HOST = "127.0.0.1";
@@ -54,7 +61,15 @@ record NodeSpec(int id, String clusterId, Path directory, List<Ports> addresses,
     Map<String, String> brokerConfig() {
         var config = new TreeMap<String, String>();
         config.putAll(quickDefaults());
-        config.putAll(addresses.size() == 1 ? loneNodeDefaults() : clusterDefaults());
+        if (addresses.size() > 1) {
+            config.putAll(clusterDefaults());
+            config.putAll(session("400", "2500"));
+        } else {
+            config.putAll(loneNodeDefaults());
+            if (asProcess) {
+                config.putAll(session("300", "1500"));
+            }
+        }
         config.putAll(overrides);
         config.put("node.id", Integer.toString(id));
         config.put("process.roles", "broker,controller");
@@ -113,7 +128,16 @@ record NodeSpec(int id, String clusterId, Path directory, List<Ports> addresses,
                 "share.coordinator.state.topic.min.isr", "1");
     }
 
-    /** Three copies, two of them in sync, and timeouts that notice a dead node within about three seconds. */
+    /**
+     * The controller takes a node for alive until its session is over, and does not let it register anew before. Short
+     * sessions make up for it with false alarms on a machine that stands still, so a lone node in this JVM, which is
+     * never taken away hard, has the long session of Kafka's defaults.
+     */
+    private static Map<String, String> session(String heartbeatMillis, String timeoutMillis) {
+        return Map.of("broker.heartbeat.interval.ms", heartbeatMillis, "broker.session.timeout.ms", timeoutMillis);
+    }
+
+    /** Three copies, two of them in sync, and a new leader of the metadata in one or two seconds. */
     private static Map<String, String> clusterDefaults() {
         return Map.ofEntries(
                 Map.entry("default.replication.factor", "3"),
@@ -123,11 +147,15 @@ record NodeSpec(int id, String clusterId, Path directory, List<Ports> addresses,
                 Map.entry("transaction.state.log.min.isr", "2"),
                 Map.entry("share.coordinator.state.topic.replication.factor", "3"),
                 Map.entry("share.coordinator.state.topic.min.isr", "2"),
-                Map.entry("broker.heartbeat.interval.ms", "500"),
-                Map.entry("broker.session.timeout.ms", "3000"),
                 Map.entry("controller.quorum.election.timeout.ms", "500"),
                 Map.entry("controller.quorum.election.backoff.max.ms", "500"),
                 Map.entry("controller.quorum.fetch.timeout.ms", "1500"),
                 Map.entry("controller.quorum.request.timeout.ms", "1000"));
+    }
+
+    /** Such as {@code Kafka node 0 at 127.0.0.1:29092}, as messages name it. */
+    @Override
+    public String toString() {
+        return "Kafka node %d at %s".formatted(id, address());
     }
 }

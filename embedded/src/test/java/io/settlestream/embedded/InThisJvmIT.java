@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class InThisJvmTest {
+class InThisJvmIT {
     @TempDir
     Path temp;
 
@@ -30,7 +30,6 @@ class InThisJvmTest {
     @DisplayName("Records and committed offsets in a kept directory outlive the cluster")
     void keptDirectory() throws Exception {
         // given a cluster whose group has read the first of three records
-        int port;
         try (var kafka = EmbeddedKafka.builder().logDirectory(temp).start()) {
             kafka.createTopic("orders", 1);
             Clients.send(kafka, "orders", "a");
@@ -81,16 +80,16 @@ class InThisJvmTest {
                             Clients.producer(kafka.bootstrapServers(), Map.of("transactional.id", "billing-0"))) {
                 producer.initTransactions();
                 producer.beginTransaction();
-                producer.send(new ProducerRecord<>("orders", "aborted"));
+                var unused = producer.send(new ProducerRecord<>("orders", "aborted"));
                 producer.abortTransaction();
                 producer.beginTransaction();
-                producer.send(new ProducerRecord<>("orders", "a"));
+                unused = producer.send(new ProducerRecord<>("orders", "a"));
                 producer.commitTransaction();
 
                 consumer.subscribe(List.of("orders"));
                 assertThat(Clients.poll(consumer, 1)).containsExactly("a");
                 producer.beginTransaction();
-                producer.send(new ProducerRecord<>("invoices", "invoice of a"));
+                unused = producer.send(new ProducerRecord<>("invoices", "invoice of a"));
                 producer.sendOffsetsToTransaction(
                         Map.of(new TopicPartition("orders", 0), new OffsetAndMetadata(3)), consumer.groupMetadata());
                 producer.commitTransaction();
@@ -107,17 +106,20 @@ class InThisJvmTest {
     @Test
     @DisplayName("Closing deletes the temporary directory, ends the server's threads, and may be repeated")
     void close() throws Exception {
-        Path directory;
-        try (var kafka = EmbeddedKafka.start()) {
-            directory = kafka.node(0).logDirectory();
-            assertThat(directory).isDirectory();
-            kafka.close();
-            kafka.close();
-            assertThat(kafka.node(0).running()).isFalse();
-            assertThatThrownBy(kafka.node(0)::start)
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("closed");
-        }
+        var kafka = EmbeddedKafka.start();
+        Path directory = kafka.node(0).logDirectory();
+        assertThat(directory).isDirectory();
+
+        kafka.close();
+        kafka.close();
+
+        assertThat(kafka.node(0).running()).isFalse();
+        assertThatThrownBy(kafka.node(0)::start)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        assertThatThrownBy(() -> kafka.createTopic("late", 1))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
         assertThat(directory.getParent().getParent()).doesNotExist();
         assertThat(Thread.getAllStackTraces().keySet())
                 .filteredOn(thread -> !thread.isDaemon())
@@ -166,12 +168,20 @@ class InThisJvmTest {
     @DisplayName("A port in use and a wrong broker setting are errors with the reason, and leave nothing behind")
     void failures() throws Exception {
         Set<Path> before = temporaryDirectories();
-        try (var taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+        try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             var builder = EmbeddedKafka.builder().port(taken.getLocalPort());
             assertThatThrownBy(builder::start)
                     .isInstanceOf(EmbeddedKafkaException.class)
                     .hasMessageContaining("127.0.0.1:" + taken.getLocalPort())
-                    .hasMessageContaining("Another process listens there");
+                    .hasMessageContaining("in use by another process");
+        }
+        int first = Ports.free(1, 0).getFirst().client();
+        try (var taken = new ServerSocket(first + 1, 1, InetAddress.getLoopbackAddress())) {
+            var builder = EmbeddedKafka.builder().nodes(3).port(first);
+            assertThatThrownBy(builder::start)
+                    .isInstanceOf(EmbeddedKafkaException.class)
+                    .hasMessageContaining("Kafka node 1 at 127.0.0.1:" + taken.getLocalPort())
+                    .hasMessageContaining("in use by another process");
         }
         assertThatThrownBy(EmbeddedKafka.builder().brokerConfig("num.io.threads", "many")::start)
                 .isInstanceOf(EmbeddedKafkaException.class)
