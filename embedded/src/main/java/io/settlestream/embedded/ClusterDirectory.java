@@ -26,7 +26,8 @@ record ClusterDirectory(Path path, String clusterId, boolean kept) {
     static ClusterDirectory temporary() {
         try {
             return new ClusterDirectory(
-                    Files.createTempDirectory("settlestream-kafka-"),
+                    Files.createTempDirectory(
+                            "settlestream-kafka-" + ProcessHandle.current().pid() + "-"),
                     Uuid.randomUuid().toString(),
                     false);
         } catch (IOException e) {

@@ -191,8 +191,9 @@ class InThisJvmIT {
     }
 
     private static Set<Path> temporaryDirectories() throws Exception {
+        long pid = ProcessHandle.current().pid();
         try (var files = Files.list(Path.of(System.getProperty("java.io.tmpdir")))) {
-            return files.filter(file -> file.getFileName().toString().startsWith("settlestream-kafka-"))
+            return files.filter(file -> file.getFileName().toString().startsWith("settlestream-kafka-" + pid + "-"))
                     .collect(Collectors.toSet());
         }
     }
