@@ -151,6 +151,16 @@ public final class BatchLane extends Lanes {
         return !stopped && !blocks.isEmpty();
     }
 
+    @Override
+    void onDiscard() {
+        Slots head = blocks.peekFirst();
+        if (head != null && head.partition().discarded()) {
+            next = 0;
+        }
+        blocks.removeIf(queued -> queued.partition().discarded());
+        retries.purge();
+    }
+
     /** Records are taken in order, so nothing in front of a record that was begun is left in the queue. */
     @Override
     void onStop(Iterable<OwnedPartition> partitions) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -191,7 +192,7 @@ public final class KeyedLanes extends Lanes {
             if (delivery.handOver()) {
                 return delivery;
             }
-            worker.refused();
+            refused(worker);
             return null;
         } finally {
             lock.unlock();
@@ -238,6 +239,18 @@ public final class KeyedLanes extends Lanes {
     @Override
     boolean hasWork() {
         return !ready.isEmpty();
+    }
+
+    @Override
+    void onDiscard() {
+        for (Lane lane : List.copyOf(lanes.values())) {
+            lane.queue.removeIf(Delivery::cancelled);
+            lane.retries.purge();
+            if (!lane.held) {
+                // The retry it waited for may be gone, and with it all it had, or what stood behind may go on.
+                putBack(lane);
+            }
+        }
     }
 
     @Override

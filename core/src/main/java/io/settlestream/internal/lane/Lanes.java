@@ -91,6 +91,9 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /** Called with the lock: settles what of the queued may still be begun, and drops the rest. */
     abstract void onStop(Iterable<OwnedPartition> partitions);
 
+    /** Called with the lock: forgets what is queued of assignments that are over. */
+    abstract void onDiscard();
+
     // --- life
 
     /** Starts the workers. */
@@ -196,7 +199,8 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
                 return false;
             }
             for (Worker worker : workers) {
-                if (!worker.idle() && worker.givenUp() == null) {
+                Unit unit = worker.unit();
+                if (!worker.idle() && (unit == null || !unit.cancelled())) {
                     return false;
                 }
             }
@@ -227,24 +231,26 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         giveUpDiscarded();
     }
 
-    /** Gives up what runs for assignments that are over, and interrupts it. */
+    /** Gives up what runs for assignments that are over and interrupts it, and forgets what is queued of them. */
     public final void giveUpDiscarded() {
         long now = time.nanoTime();
         for (Worker worker : workers) {
-            Unit unit = worker.unit();
-            if (unit != null && unit.deliveries().stream().anyMatch(Delivery::cancelled)) {
-                givenUp.incrementAndGet();
-                if (!worker.giveUp(unit, now)) {
-                    givenUp.decrementAndGet();
-                } else {
-                    log.atWarn()
-                            .addKeyValue("record", unit.deliveries().get(0))
-                            .log("handler still runs although its delivery was given up; it was interrupted");
-                }
+            // Counted before it is shown, so that no worker finds none while there is one.
+            givenUp.incrementAndGet();
+            Worker.GivenUp unit = worker.giveUp(now);
+            if (unit == null || unit.again) {
+                givenUp.decrementAndGet();
+            }
+            if (unit != null) {
+                log.atWarn()
+                        .addKeyValue("record", unit.unit.deliveries().get(0))
+                        .addKeyValue("interrupted", unit.unit.cancelled())
+                        .log("handler still runs although its delivery was given up");
             }
         }
         lock.lock();
         try {
+            onDiscard();
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -276,6 +282,14 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             awaitEarlierDelivery(unit);
         }
         worker.begin(unit);
+    }
+
+    /** Nothing came of {@link #begin}; whoever saw the unit in hand looks again. */
+    final void refused(Worker worker) {
+        worker.refused();
+        if (watched) {
+            listener.progressed();
+        }
     }
 
     final void ended(Worker worker, Unit unit) {
@@ -323,7 +337,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         TimeSource.Timer timer = time.schedule(stuckBound, this::signal);
         lock.lock();
         try {
-            while (!closed && runsElsewhere(unit) && time.nanoTime() - deadline < 0) {
+            while (!closed && !unit.cancelled() && runsElsewhere(unit) && time.nanoTime() - deadline < 0) {
                 changed.await();
             }
         } finally {

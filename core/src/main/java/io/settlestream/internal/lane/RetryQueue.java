@@ -60,6 +60,11 @@ final class RetryQueue {
         return waiting.isEmpty();
     }
 
+    /** Forgets those that nobody waits for. */
+    void purge() {
+        waiting.removeIf(next -> next.delivery.cancelled());
+    }
+
     void clear() {
         waiting.clear();
     }

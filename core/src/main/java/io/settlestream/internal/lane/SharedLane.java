@@ -140,7 +140,7 @@ public final class SharedLane extends Lanes {
             if (delivery.handOver()) {
                 return delivery;
             }
-            worker.refused();
+            refused(worker);
         }
     }
 
@@ -203,6 +203,16 @@ public final class SharedLane extends Lanes {
     boolean hasWork() {
         Block block = head;
         return !stopped && (!blocks.isEmpty() || (block != null && !block.exhausted()));
+    }
+
+    @Override
+    void onDiscard() {
+        Block block = head;
+        if (block != null && block.slots.partition().discarded()) {
+            head = null;
+        }
+        blocks.removeIf(queued -> queued.slots.partition().discarded());
+        retries.purge();
     }
 
     /** Records are claimed in order, so nothing in front of a record that was begun is left in the queue. */

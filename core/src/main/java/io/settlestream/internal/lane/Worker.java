@@ -1,8 +1,10 @@
 package io.settlestream.internal.lane;
 
+import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Unit;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +16,9 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   null ----> TAKING ----> unit ----> TAKING ----> ... ----> null (parked)
  *                            |
- *                            +--> GivenUp(unit) ----> TAKING
+ *                            +--> GivenUp(unit) -+--> TAKING
+ *                                    ^           |
+ *                                    +-----------+   more of its deliveries were given up
  * </pre>
  *
  * The worker moves along the first line. Only the poll thread replaces a unit by {@link GivenUp}, interrupts, and then
@@ -44,11 +48,20 @@ final class Worker {
     static final class GivenUp {
         final Unit unit;
         final long since;
+
+        /** Whether some of it had been given up before. */
+        final boolean again;
+
+        /** Whether nobody waits for any of it, so that its handler is interrupted. */
+        private final boolean whole;
+
         private volatile boolean told;
 
-        GivenUp(Unit unit, long since) {
+        GivenUp(Unit unit, @Nullable GivenUp before, long now) {
             this.unit = unit;
-            this.since = since;
+            this.since = before == null ? now : before.since;
+            this.again = before != null;
+            this.whole = unit.cancelled();
         }
     }
 
@@ -86,11 +99,13 @@ final class Worker {
     /** The unit's handler has returned. */
     void end(Unit unit) {
         if (!IN_HAND.compareAndSet(this, unit, TAKING)) {
-            GivenUp givenUp = (GivenUp) inHand;
-            while (givenUp != null && !givenUp.told) {
-                Thread.onSpinWait();
-            }
-            inHand = TAKING;
+            GivenUp givenUp;
+            do {
+                givenUp = (GivenUp) Objects.requireNonNull(inHand);
+                while (!givenUp.told) {
+                    Thread.onSpinWait();
+                }
+            } while (!IN_HAND.compareAndSet(this, givenUp, TAKING));
             lanes.givenUpEnded();
         }
         // Also what the handler left behind itself: the next one must not find it.
@@ -111,10 +126,10 @@ final class Worker {
         return inHand == null;
     }
 
+    /** What is in hand, given up or not. */
     @Nullable
     Unit unit() {
-        Object now = inHand;
-        return now instanceof Unit unit ? unit : null;
+        return unitOf(inHand);
     }
 
     @Nullable
@@ -122,17 +137,36 @@ final class Worker {
         return inHand instanceof GivenUp givenUp ? givenUp : null;
     }
 
-    /** Gives up the unit if it is still in hand, and interrupts its handler if nobody waits for any of it. */
-    boolean giveUp(Unit unit, long now) {
-        GivenUp givenUp = new GivenUp(unit, now);
-        if (!IN_HAND.compareAndSet(this, unit, givenUp)) {
-            return false;
+    private static @Nullable Unit unitOf(@Nullable Object shown) {
+        return shown instanceof GivenUp givenUp ? givenUp.unit : shown instanceof Unit unit ? unit : null;
+    }
+
+    /**
+     * Gives up the unit in hand if nobody waits for some of it any more, and interrupts its handler once nobody waits for
+     * any of it.
+     *
+     * @return what was given up; null if that changed nothing
+     */
+    @Nullable
+    GivenUp giveUp(long now) {
+        Object shown = inHand;
+        Unit unit = unitOf(shown);
+        if (unit == null || unit.deliveries().stream().noneMatch(Delivery::cancelled)) {
+            return null;
+        }
+        GivenUp before = shown instanceof GivenUp earlier ? earlier : null;
+        GivenUp givenUp = new GivenUp(unit, before, now);
+        if (before != null && before.whole == givenUp.whole) {
+            return null;
+        }
+        if (!IN_HAND.compareAndSet(this, shown, givenUp)) {
+            return null;
         }
         Thread running = thread;
-        if (running != null && unit.cancelled()) {
+        if (running != null && givenUp.whole) {
             running.interrupt();
         }
         givenUp.told = true;
-        return true;
+        return givenUp;
     }
 }

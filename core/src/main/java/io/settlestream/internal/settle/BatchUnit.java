@@ -9,7 +9,7 @@ public record BatchUnit(List<Delivery> deliveries) implements Unit {
     @Override
     public boolean concerns(OwnedPartition partition) {
         for (Delivery delivery : deliveries) {
-            if (delivery.owner() == partition) {
+            if (delivery.concerns(partition)) {
                 return true;
             }
         }

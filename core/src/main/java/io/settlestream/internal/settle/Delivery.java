@@ -61,7 +61,7 @@ public final class Delivery implements Context<Object>, Unit {
 
     @Override
     public boolean concerns(OwnedPartition partition) {
-        return slots.partition() == partition;
+        return slots.partition() == partition && !cancelled();
     }
 
     @Override

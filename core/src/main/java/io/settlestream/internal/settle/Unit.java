@@ -6,7 +6,7 @@ import java.util.List;
 /** What a worker has in hand at one time: a delivery, or a batch of them. */
 public sealed interface Unit permits Delivery, BatchUnit {
 
-    /** Whether some record of it belongs to this assignment of the partition. */
+    /** Whether somebody waits for the outcome of a record of it that belongs to this assignment of the partition. */
     boolean concerns(OwnedPartition partition);
 
     /** Whether nobody waits for any outcome of it any more. */
