@@ -11,7 +11,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -68,9 +67,13 @@ public final class Committer {
         this.nextTick = time.nanoTime() + intervalNanos;
     }
 
-    /** Nanoseconds until {@link #tick} wants to be called. */
+    /**
+     * Nanoseconds until {@link #tick} wants to be called. A tick that has come while a commit is on its way waits for the
+     * answer, which arrives in a fetch: asked for at most once per interval, or the poll thread would spin until then.
+     */
     public long untilNextTick() {
-        return Math.max(0, nextTick - time.nanoTime());
+        long left = nextTick - time.nanoTime();
+        return left > 0 ? left : underWay ? intervalNanos : 0;
     }
 
     /** Whether some position is ahead of what is committed. */
@@ -85,13 +88,14 @@ public final class Committer {
 
     /** Begins a commit in the background if it is time for one and positions have moved. */
     public void tick(Collection<OwnedPartition> partitions) {
-        if (underWay || untilNextTick() > 0) {
+        if (underWay || nextTick - time.nanoTime() > 0) {
             return;
         }
         nextTick = time.nanoTime() + intervalNanos;
         partitions.forEach(OwnedPartition::compact);
         Map<OwnedPartition, Position> changed = changed(partitions);
         if (changed.isEmpty()) {
+            problem = null;
             return;
         }
         underWay = true;
@@ -170,14 +174,14 @@ public final class Committer {
 
     private void failed(Exception failure) {
         counters.failedCommits.increment();
-        problem = "commit failed: " + failure;
         if (failure instanceof AuthorizationException
                 || failure instanceof AuthenticationException
                 || failure instanceof FencedInstanceIdException) {
+            problem = "commit failed: " + failure;
             failures.failed(failure);
             return;
         }
-        if (failure instanceof CommitFailedException) {
+        if (GroupMoved.isWhy(failure)) {
             // The group has moved on: what is still owned is committed with the next commit, the rest is another's.
             log.atDebug()
                     .addKeyValue("subscription", subscription)
@@ -185,6 +189,7 @@ public final class Committer {
                     .log("commit met a rebalance");
             return;
         }
+        problem = "commit failed: " + failure;
         episodes.failed(n -> log.atWarn()
                 .addKeyValue("subscription", subscription)
                 .addKeyValue("failures", n)

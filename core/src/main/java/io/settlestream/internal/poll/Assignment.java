@@ -43,6 +43,9 @@ final class Assignment implements ConsumerRebalanceListener {
     private volatile List<OwnedPartition> snapshot = List.of();
     private volatile boolean draining;
 
+    /** When a stop wants running handlers given up, once there is one; on the time source's clock. */
+    private volatile @Nullable Long stopBy;
+
     Assignment(
             SubscriptionPlan plan,
             PollGate gate,
@@ -89,6 +92,11 @@ final class Assignment implements ConsumerRebalanceListener {
         lanes.watch(true);
     }
 
+    /** A revocation waits for handlers no longer than the stop that has begun does. Any thread; a wake-up follows. */
+    void stopBy(long deadline) {
+        stopBy = deadline;
+    }
+
     /** Whether a revocation waits for handlers. Any thread. */
     boolean draining() {
         return draining;
@@ -127,8 +135,10 @@ final class Assignment implements ConsumerRebalanceListener {
                 partition.admitNothing();
             }
             gate.await(
-                    () -> leaving.stream().noneMatch(this::busy),
+                    () -> stopIsDue() || leaving.stream().noneMatch(this::busy),
                     time.nanoTime() + plan.drainTimeout().toNanos());
+            // From here on outcomes are stale, so what counts as settled is what gets committed.
+            leaving.forEach(OwnedPartition::discard);
             boolean committed = committer.commitNow(leaving, plan.callTimeout());
             if (!committed) {
                 log.atWarn()
@@ -161,6 +171,11 @@ final class Assignment implements ConsumerRebalanceListener {
         leaving.forEach(this::remove);
         lanes.giveUpDiscarded();
         changed("lost", names);
+    }
+
+    private boolean stopIsDue() {
+        Long deadline = stopBy;
+        return deadline != null && time.nanoTime() - deadline >= 0;
     }
 
     private boolean busy(OwnedPartition partition) {

@@ -112,8 +112,9 @@ final class PollGate {
         lock.lock();
         try {
             fetching = true;
-            if (pending && !wakeUpSent) {
-                wakeUpSent = true;
+            // Also if one was sent before the callback: a commit in the callback may have used it up.
+            wakeUpSent = pending;
+            if (pending) {
                 consumer.wakeup();
             }
         } finally {

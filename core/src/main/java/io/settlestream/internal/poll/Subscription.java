@@ -2,6 +2,7 @@ package io.settlestream.internal.poll;
 
 import io.settlestream.Health;
 import io.settlestream.internal.commit.Committer;
+import io.settlestream.internal.commit.GroupMoved;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.health.FailureListener;
@@ -159,7 +160,15 @@ public final class Subscription {
         if (!started) {
             drained.complete(null);
         }
-        tell(() -> beginDrain(timeout));
+        long deadline = time.nanoTime() + timeout.toNanos();
+        PollThread poll = running;
+        if (poll != null) {
+            // The poll thread may be waiting for handlers in a revocation, for longer than this stop will.
+            poll.assignment.stopBy(deadline);
+            TimeSource.Timer timer = time.schedule(timeout, poll.gate::wake);
+            drained.whenComplete((done, failed) -> timer.cancel());
+        }
+        tell(() -> beginDrain(deadline));
         return drained;
     }
 
@@ -306,13 +315,11 @@ public final class Subscription {
             if (!poll.starts.allKnown()) {
                 poll.gate.ask(poll.starts::resolve);
             }
+            // Before the fetch: where there is nothing to read it takes its time.
+            checkReady(poll);
             poll.flow.apply(poll.assignment.owned());
             poll.committer.tick(poll.assignment.owned());
             register(poll, poll.gate.poll(fetchTimeout(poll)));
-            if (phase == Phase.CONNECTING && poll.assignment.known() && poll.starts.allKnown()) {
-                phase = Phase.RUNNING;
-                ready.complete(null);
-            }
         } catch (NoOffsetForPartitionException e) {
             // The consumer asks where to start before we could say; the next round does.
         } catch (OffsetOutOfRangeException e) {
@@ -324,10 +331,24 @@ public final class Subscription {
                     .addKeyValue("cause", e.toString())
                     .log("fetch failed; trying again"));
         } catch (RuntimeException e) {
-            broken = true;
-            fail(e);
+            if (GroupMoved.isWhy(e)) {
+                log.atDebug()
+                        .addKeyValue("subscription", plan.name())
+                        .setCause(e)
+                        .log("met a rebalance");
+            } else {
+                broken = true;
+                fail(e);
+            }
         }
         checkDrained(poll);
+    }
+
+    private void checkReady(PollThread poll) {
+        if (phase == Phase.CONNECTING && poll.assignment.known() && poll.starts.allKnown()) {
+            phase = Phase.RUNNING;
+            ready.complete(null);
+        }
     }
 
     private void waitForTheEnd(PollThread poll) throws InterruptedException {
@@ -378,11 +399,11 @@ public final class Subscription {
         }
     }
 
-    private void beginDrain(Duration timeout) {
+    private void beginDrain(long deadline) {
         if (phase == Phase.CONNECTING || phase == Phase.RUNNING) {
             PollThread poll = running;
             phase = Phase.DRAINING;
-            drainDeadline = time.nanoTime() + timeout.toNanos();
+            drainDeadline = deadline;
             if (poll != null) {
                 poll.assignment.stopping();
                 poll.flow.stop();
@@ -398,6 +419,7 @@ public final class Subscription {
         }
         boolean late = time.nanoTime() - drainDeadline >= 0;
         if (late && !quiet(poll)) {
+            poll.assignment.owned().forEach(OwnedPartition::admitNothing);
             lanes.giveUpRunning();
         }
         if (late || quiet(poll)) {
@@ -411,6 +433,15 @@ public final class Subscription {
                 || (lanes.quiet() && poll.assignment.owned().stream().allMatch(p -> p.reportsAwaited() == 0));
     }
 
+    /** Takes part in a rebalance; nothing is registered any more. */
+    private void pollForGroup(PollThread poll) {
+        try {
+            ConsumerRecords<byte[], byte[]> unused = poll.gate.poll(ASK_AGAIN);
+        } catch (NoOffsetForPartitionException e) {
+            // A partition that has just come and from which nothing will be read.
+        }
+    }
+
     /** The last commit, which may have to wait for the end of a rebalance. */
     private void commitLast(PollThread poll) {
         long deadline = time.nanoTime() + plan.callTimeout().toNanos();
@@ -418,7 +449,7 @@ public final class Subscription {
             boolean committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
             while (!committed && !broken && time.nanoTime() - deadline < 0) {
                 poll.flow.apply(poll.assignment.owned());
-                register(poll, poll.gate.poll(ASK_AGAIN));
+                pollForGroup(poll);
                 committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
             }
             if (!committed) {
