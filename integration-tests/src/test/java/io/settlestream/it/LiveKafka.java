@@ -108,7 +108,11 @@ final class LiveKafka {
                 ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
                 broker.bootstrapServers(),
                 ProducerConfig.LINGER_MS_CONFIG,
-                0));
+                0,
+                // A broker that has just got a partition may refuse its first batch and accept the second; the first
+                // would then be out of sequence for ever.
+                ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION,
+                1));
         all.putAll(config);
         return new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
     }
