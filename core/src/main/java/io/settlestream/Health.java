@@ -112,7 +112,7 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      * @param batchMismatches batch answers with too few or too many outcomes
      * @param rebalances how often partitions were assigned, revoked or lost
      * @param failedCommits commits that failed and were or will be tried again
-     * @param trimmed how often a position below the log's start was moved up to it
+     * @param trimmed how often a position was not in the log any more, trimmed or truncated, and was moved into it
      */
     public record Counts(
             long acked,

@@ -38,6 +38,9 @@ public final class Committer {
     /** An interval of 0 means as often as possible, which must not be a spinning poll thread. */
     private static final Duration SHORTEST_INTERVAL = Duration.ofMillis(5);
 
+    /** A commit that is not answered for longer is a problem: without a coordinator it may wait for as long as that lasts. */
+    private static final Duration UNANSWERED = Duration.ofSeconds(3);
+
     private final Consumer<byte[], byte[]> consumer;
     private final String subscription;
     private final long intervalNanos;
@@ -48,6 +51,10 @@ public final class Committer {
 
     private long nextTick;
     private boolean underWay;
+
+    /** When the commit that is on its way was made, or null. */
+    private volatile @Nullable Long unansweredSince;
+
     private volatile @Nullable String problem;
 
     public Committer(
@@ -81,8 +88,12 @@ public final class Committer {
         return underWay || !changed(partitions).isEmpty();
     }
 
-    /** The last failure of a commit, if none has succeeded since. Any thread. */
+    /** The last failure of a commit, if none has succeeded since, or one that is not answered. Any thread. */
     public @Nullable String problem() {
+        Long since = unansweredSince;
+        if (problem == null && since != null && time.nanoTime() - since > UNANSWERED.toNanos()) {
+            return "commit not answered for " + Duration.ofNanos(time.nanoTime() - since);
+        }
         return problem;
     }
 
@@ -99,8 +110,10 @@ public final class Committer {
             return;
         }
         underWay = true;
+        unansweredSince = time.nanoTime();
         consumer.commitAsync(offsets(changed), (offsets, failure) -> {
             underWay = false;
+            unansweredSince = null;
             if (failure == null) {
                 succeeded(changed);
             } else {

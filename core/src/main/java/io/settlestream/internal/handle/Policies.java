@@ -40,14 +40,16 @@ final class Policies {
 
     /** An attempt threw. An {@link Error} always fails the subscription. */
     Disposition threw(Delivery delivery, Throwable thrown) {
+        if (thrown instanceof Error) {
+            // Also when nobody waits for the outcome any more: it says something about the process, not the record.
+            counters.exceptions.increment();
+            return failed(delivery, "the handler of " + delivery + " threw an error", thrown);
+        }
         if (delivery.cancelled()) {
             counters.stale.increment();
             return Disposition.DONE;
         }
         counters.exceptions.increment();
-        if (thrown instanceof Error) {
-            return failed(delivery, "the handler of " + delivery + " threw an error", thrown);
-        }
         if (onException == ExceptionPolicy.FAIL_FAST) {
             return failed(
                     delivery,

@@ -308,7 +308,8 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     public void halt() {
         lock.lock();
         try {
-            halted = true;
+            // A stop that has begun already knows what is still to be handled, and waits for it.
+            halted = !stopped;
         } finally {
             lock.unlock();
         }

@@ -4,6 +4,7 @@ import io.settlestream.internal.commit.Committer;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Position;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.TimeSource;
 import java.util.ArrayList;
@@ -176,6 +177,33 @@ final class Assignment implements ConsumerRebalanceListener {
     private boolean stopIsDue() {
         Long deadline = stopBy;
         return deadline != null && time.nanoTime() - deadline >= 0;
+    }
+
+    /**
+     * A partition goes on at another offset, because its position was not in the log. Ahead, the bookkeeping takes it
+     * for an advance past offsets that hold no records: what is open counts as before, and with nothing open there is no
+     * lag left. Back, what has been fetched is not in the log any more, and the bookkeeping begins anew.
+     */
+    void moved(TopicPartition name, long offset) {
+        OwnedPartition partition = owned.get(name);
+        if (partition == null) {
+            return;
+        }
+        if (offset < partition.fetchedUpTo()) {
+            OwnedPartition anew = new OwnedPartition(name, settlement.passedWhen(), listener);
+            // The consumer's pause stays, and ends like any other.
+            anew.paused(partition.paused());
+            Position committed = partition.committed();
+            if (committed != null) {
+                anew.committed(committed);
+            }
+            partition.discard();
+            owned.put(name, anew);
+            snapshot = List.copyOf(owned.values());
+            lanes.giveUpDiscarded();
+            partition = anew;
+        }
+        partition.registerAdvance(offset, null, time.nanoTime());
     }
 
     private boolean busy(OwnedPartition partition) {

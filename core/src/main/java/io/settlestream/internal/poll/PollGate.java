@@ -62,13 +62,17 @@ final class PollGate {
 
     /** Asks the cluster something; cut short when woken, and asked again in the next round then. */
     void ask(Runnable question) {
-        boolean unused = enter();
+        boolean lookFirst = enter();
         try {
             question.run();
         } catch (WakeupException e) {
-            wake();
+            lookFirst = true;
         } finally {
             leave();
+        }
+        if (lookFirst) {
+            // Nobody has looked yet: the fetch after this must not wait.
+            wake();
         }
     }
 

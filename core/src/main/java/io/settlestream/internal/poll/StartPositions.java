@@ -165,8 +165,11 @@ final class StartPositions {
     /**
      * The position of a partition does not exist in its log. Below the log's start, because retention or trimming took
      * it: go on at the start. Above its end, because the log was truncated: go on at the end.
+     *
+     * @return where partitions go on; one that is not in it is asked for again
      */
-    void outOfRange(OffsetOutOfRangeException e) {
+    Map<TopicPartition, Long> outOfRange(OffsetOutOfRangeException e) {
+        Map<TopicPartition, Long> moved = new HashMap<>();
         Map<TopicPartition, Long> wanted = new HashMap<>(e.offsetOutOfRangePartitions());
         try {
             Map<TopicPartition, Long> beginnings = consumer.beginningOffsets(wanted.keySet(), plan.callTimeout());
@@ -187,8 +190,13 @@ final class StartPositions {
                         .addKeyValue("logStart", beginning)
                         .addKeyValue("logEnd", end)
                         .addKeyValue("resumeAt", resumeAt)
-                        .log("position is not in the log any more: records were trimmed before they were read");
+                        .log(
+                                resumeAt < offset
+                                        ? "position is past the log's end: the log was truncated, or is another one"
+                                        : "position is not in the log any more: records were trimmed before they were"
+                                                + " read");
                 consumer.seek(partition, resumeAt);
+                moved.put(partition, resumeAt);
             });
         } catch (RetriableException again) {
             log.atDebug()
@@ -196,5 +204,6 @@ final class StartPositions {
                     .setCause(again)
                     .log("asking again");
         }
+        return moved;
     }
 }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
@@ -83,7 +84,7 @@ public final class Subscription {
     private volatile boolean started;
 
     private volatile Phase phase = Phase.CONNECTING;
-    private volatile @Nullable Throwable failure;
+    private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
 
     /** Whether the consumer itself has failed: nothing more is asked of it. The poll thread's. */
     private boolean broken;
@@ -187,9 +188,7 @@ public final class Subscription {
 
     /** Notes a failure that ends the subscription; the first one counts. */
     public void fail(Throwable cause) {
-        if (failure == null) {
-            failure = cause;
-        }
+        failure.compareAndSet(null, cause);
         ready.completeExceptionally(cause);
         failures.failed(cause);
     }
@@ -219,7 +218,7 @@ public final class Subscription {
                 plan.name(),
                 plan.topic(),
                 plan.group(),
-                Optional.ofNullable(failure),
+                Optional.ofNullable(failure.get()),
                 problems,
                 partitions,
                 lanes.stuckHandlers(),
@@ -323,7 +322,7 @@ public final class Subscription {
         } catch (NoOffsetForPartitionException e) {
             // The consumer asks where to start before we could say; the next round does.
         } catch (OffsetOutOfRangeException e) {
-            poll.gate.ask(() -> poll.starts.outOfRange(e));
+            poll.gate.ask(() -> poll.starts.outOfRange(e).forEach(poll.assignment::moved));
         } catch (RetriableException e) {
             fetchEpisodes.failed(n -> log.atWarn()
                     .addKeyValue("subscription", plan.name())
@@ -364,7 +363,8 @@ public final class Subscription {
         }
         boolean behind = poll.committer.behind(poll.assignment.owned());
         boolean open = poll.assignment.owned().stream().anyMatch(p -> p.openRecords() > 0);
-        Duration longest = open ? LOOK_AROUND : plan.longestFetch();
+        Duration longest = plan.longestFetch();
+        longest = open && LOOK_AROUND.compareTo(longest) < 0 ? LOOK_AROUND : longest;
         if (open || behind) {
             Duration tick = Duration.ofNanos(poll.committer.untilNextTick());
             longest = tick.compareTo(longest) < 0 ? tick : longest;

@@ -36,12 +36,19 @@ public record SubscriptionPlan(
         return quarter.compareTo(CALL_TIMEOUT) < 0 ? quarter : CALL_TIMEOUT;
     }
 
-    /** The longest fetch: well within what the group waits. */
+    /**
+     * The longest fetch: well within what the group waits. Under the consumer protocol Kafka's client asks for more only
+     * when a fetch begins, so one that waits on after an empty answer would not see new records.
+     */
     Duration longestFetch() {
+        if ("consumer".equalsIgnoreCase(String.valueOf(properties.get("group.protocol")))) {
+            return LONGEST_CONSUMER_PROTOCOL_FETCH;
+        }
         Duration third = maxPollInterval.dividedBy(3);
         return third.compareTo(LONGEST_FETCH) < 0 ? third : LONGEST_FETCH;
     }
 
     private static final Duration CALL_TIMEOUT = Duration.ofSeconds(10);
     private static final Duration LONGEST_FETCH = Duration.ofSeconds(30);
+    private static final Duration LONGEST_CONSUMER_PROTOCOL_FETCH = Duration.ofMillis(100);
 }

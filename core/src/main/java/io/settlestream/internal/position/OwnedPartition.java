@@ -85,6 +85,11 @@ public final class OwnedPartition {
         tracker.registerAdvance(nextOffset, nextEpoch, now);
     }
 
+    /** The offset behind everything entered so far, or -1. */
+    public long fetchedUpTo() {
+        return tracker.tailOffset();
+    }
+
     /** The position, or null while nothing has been read in this assignment. */
     public @Nullable Position position() {
         Position position = tracker.position();

@@ -77,6 +77,11 @@ public final class PositionTracker {
         return start;
     }
 
+    /** The offset behind everything entered so far, or -1. */
+    long tailOffset() {
+        return tailOffset;
+    }
+
     /** When the lowest open record was fetched, or null if none is open. {@link #position()} finds it first. */
     @Nullable
     Long oldestFetchedAt() {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The slots of the records that one poll returned for one partition: what they are and how far each has come.
  *
- * <p>A slot goes QUEUED, HANDED, SETTLED, and never back but for {@link #takeBack}. One thread at a time holds a slot
+ * <p>A slot goes QUEUED, TAKEN, HANDED, SETTLED, and never back but for {@link #takeBack}. One thread at a time holds a slot
  * that is not settled: the poll thread until the slots are offered to the lanes, then the lane's worker, then whoever
  * settles it. Each passes the slot on through a lock or a volatile write, so the record itself needs no ordering of its
  * own; only the state byte is read by the poll thread at any moment, to find the position.
@@ -33,8 +33,9 @@ public final class Slots {
 
     private static final VarHandle STATE = MethodHandles.arrayElementVarHandle(byte[].class);
     private static final byte QUEUED = 0;
-    private static final byte HANDED = 1;
-    private static final byte SETTLED = 2;
+    private static final byte TAKEN = 1;
+    private static final byte HANDED = 2;
+    private static final byte SETTLED = 3;
     private static final int NO_EPOCH = -1;
 
     private final OwnedPartition partition;
@@ -102,14 +103,20 @@ public final class Slots {
     }
 
     /**
-     * Notes that a worker takes a slot. A full fence: whoever asks afterwards whether the worker may go on, and whoever
-     * forbade it before looking at the slots, cannot both miss each other.
+     * Notes that a worker takes a slot, before it asks whether it may go on: no position passes the slot for that. A full
+     * fence: whoever asks afterwards whether the worker may go on, and whoever forbade it before looking at the slots,
+     * cannot both miss each other.
      */
+    public void take(int slot) {
+        STATE.setVolatile(states, slot, TAKEN);
+    }
+
+    /** Notes that the record of a slot that was taken goes to its handler. */
     public void handOver(int slot) {
         STATE.setVolatile(states, slot, HANDED);
     }
 
-    /** Undoes {@link #handOver} for a slot that its worker must not handle. */
+    /** Undoes {@link #take} for a slot whose record its worker must not handle. */
     public void takeBack(int slot) {
         STATE.setVolatile(states, slot, QUEUED);
     }

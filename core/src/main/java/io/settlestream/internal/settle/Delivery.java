@@ -39,14 +39,14 @@ public final class Delivery implements Context<Object>, Unit {
 
     /** Marks the record as handed to a worker. False if it may not be handled, and is not marked then. */
     public boolean handOver() {
-        slots.handOver(slot);
-        if (owner().admits(record.offset())) {
-            return true;
-        }
-        if (attempt == 1) {
+        slots.take(slot);
+        boolean admitted = owner().admits(record.offset());
+        if (admitted || attempt > 1) {
+            slots.handOver(slot);
+        } else {
             slots.takeBack(slot);
         }
-        return false;
+        return admitted;
     }
 
     /** Settles the record for good. False if that changes nothing any more. */
