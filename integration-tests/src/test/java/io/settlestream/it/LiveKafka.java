@@ -84,6 +84,17 @@ final class LiveKafka {
         return name;
     }
 
+    /** A topic of a name that was chosen before. */
+    void create(String topic, int partitions) {
+        broker.createTopic(topic, partitions);
+    }
+
+    /** Whether a partition that was added to a topic is of use already. */
+    boolean hasLeader(String topic, int partition) {
+        return get(admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().stream()
+                .anyMatch(info -> info.partition() == partition && info.leader() != null);
+    }
+
     /** Writes values to one partition and waits until they are accepted. */
     void produce(String topic, int partition, String... values) {
         List<Future<RecordMetadata>> sent = new ArrayList<>();
