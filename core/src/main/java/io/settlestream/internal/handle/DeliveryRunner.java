@@ -1,6 +1,7 @@
 package io.settlestream.internal.handle;
 
 import io.settlestream.HandlerOutcome;
+import io.settlestream.codec.Codec;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
 import io.settlestream.internal.settle.HandBack;
@@ -9,13 +10,13 @@ import io.settlestream.internal.settle.Settlement;
 /** One delivery from its bytes to its settlement. */
 final class DeliveryRunner implements DeliveryHandler {
 
-    private final HandlerEnvironment environment;
+    private final Codec<?> codec;
     private final Invocation invocation;
     private final Policies policies;
     private final Settlement settlement;
 
     DeliveryRunner(HandlerEnvironment environment, Policies policies, Invocation invocation) {
-        this.environment = environment;
+        this.codec = environment.codec();
         this.settlement = environment.settlement();
         this.policies = policies;
         this.invocation = invocation;
@@ -25,7 +26,7 @@ final class DeliveryRunner implements DeliveryHandler {
     public Disposition run(Delivery delivery, HandBack lanes) {
         Object value;
         try {
-            value = environment.decode(delivery);
+            value = Invocation.present(codec.decode(delivery.record().value()), "a value");
         } catch (Throwable t) {
             return policies.undecodable(delivery, t);
         }

@@ -214,8 +214,7 @@ public final class KeyedLanes extends Lanes {
         try {
             if (!lane.held && lane.runnable()) {
                 makeReady(lane);
-                // Not one: it could be a worker that waits for another's handler, which takes no lane.
-                changed.signalAll();
+                changed.signal();
             }
         } finally {
             lock.unlock();

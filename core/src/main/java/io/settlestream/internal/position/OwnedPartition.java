@@ -118,12 +118,9 @@ public final class OwnedPartition {
         admittedBelow = NONE;
     }
 
-    /**
-     * From now on only records below the highest one already handed over are handed over; after a failure only those in
-     * front of it, as it is read again with all that is behind it.
-     */
+    /** From now on only records below the highest one already handed over are handed over. */
     public void admitUpToHighestHanded() {
-        admittedBelow = Math.min(tracker.highestHanded() + 1, failedAt.get());
+        admittedBelow = tracker.highestHanded() + 1;
     }
 
     /** Ends this assignment's bookkeeping: whatever settles later is stale. */
