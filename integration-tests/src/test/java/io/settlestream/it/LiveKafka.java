@@ -32,6 +32,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** One broker for all tests of a JVM, seen with plain clients. Tests keep apart by the names of topics and groups. */
 final class LiveKafka {
@@ -211,8 +212,9 @@ final class LiveKafka {
         }
     }
 
-    static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+    /** The bytes of a text; of no text, none. */
+    static byte[] bytes(@Nullable String text) {
+        return text == null ? null : text.getBytes(StandardCharsets.UTF_8);
     }
 
     static String text(byte[] bytes) {

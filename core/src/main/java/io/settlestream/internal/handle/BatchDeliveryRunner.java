@@ -6,7 +6,6 @@ import io.settlestream.BatchOutcome;
 import io.settlestream.Context;
 import io.settlestream.HandlerOutcome;
 import io.settlestream.Publisher;
-import io.settlestream.codec.Codec;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.settle.BatchUnit;
@@ -25,7 +24,7 @@ final class BatchDeliveryRunner implements BatchRunner {
     private static final Logger log = LoggerFactory.getLogger(BatchDeliveryRunner.class);
 
     private final String subscription;
-    private final Codec<?> codec;
+    private final HandlerEnvironment environment;
     private final BatchHandler<Object, Object> handler;
     private final Policies policies;
     private final Settlement settlement;
@@ -35,7 +34,7 @@ final class BatchDeliveryRunner implements BatchRunner {
     @SuppressWarnings("unchecked") // what was declared with the value's type is called with values of that type
     BatchDeliveryRunner(HandlerEnvironment environment, Policies policies, BatchHandler<?, ?> handler) {
         this.subscription = environment.subscription();
-        this.codec = environment.codec();
+        this.environment = environment;
         this.handler = (BatchHandler<Object, Object>) handler;
         this.policies = policies;
         this.settlement = environment.settlement();
@@ -50,7 +49,7 @@ final class BatchDeliveryRunner implements BatchRunner {
         List<Object> values = new ArrayList<>(batch.deliveries().size());
         for (Delivery delivery : batch.deliveries()) {
             try {
-                values.add(Invocation.present(codec.decode(delivery.record().value()), "a value"));
+                values.add(environment.decode(delivery));
                 decoded.add(delivery);
             } catch (Throwable t) {
                 ending.add(delivery, policies.undecodable(delivery, t));

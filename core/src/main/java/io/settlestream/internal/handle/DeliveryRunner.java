@@ -1,7 +1,6 @@
 package io.settlestream.internal.handle;
 
 import io.settlestream.HandlerOutcome;
-import io.settlestream.codec.Codec;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
 import io.settlestream.internal.settle.HandBack;
@@ -10,13 +9,13 @@ import io.settlestream.internal.settle.Settlement;
 /** One delivery from its bytes to its settlement. */
 final class DeliveryRunner implements DeliveryHandler {
 
-    private final Codec<?> codec;
+    private final HandlerEnvironment environment;
     private final Invocation invocation;
     private final Policies policies;
     private final Settlement settlement;
 
     DeliveryRunner(HandlerEnvironment environment, Policies policies, Invocation invocation) {
-        this.codec = environment.codec();
+        this.environment = environment;
         this.settlement = environment.settlement();
         this.policies = policies;
         this.invocation = invocation;
@@ -26,7 +25,7 @@ final class DeliveryRunner implements DeliveryHandler {
     public Disposition run(Delivery delivery, HandBack lanes) {
         Object value;
         try {
-            value = Invocation.present(codec.decode(delivery.record().value()), "a value");
+            value = environment.decode(delivery);
         } catch (Throwable t) {
             return policies.undecodable(delivery, t);
         }

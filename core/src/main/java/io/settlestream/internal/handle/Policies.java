@@ -1,5 +1,6 @@
 package io.settlestream.internal.handle;
 
+import io.settlestream.DecodeException;
 import io.settlestream.DecodePolicy;
 import io.settlestream.ExceptionPolicy;
 import io.settlestream.HandlerOutcome;
@@ -72,26 +73,42 @@ final class Policies {
 
     /** A record's bytes are not a value. */
     Disposition undecodable(Delivery delivery, Throwable thrown) {
+        if (delivery.cancelled()) {
+            counters.stale.increment();
+            return Disposition.DONE;
+        }
         counters.undecodable.increment();
         if (thrown instanceof Error) {
             return failed(delivery, "decoding " + delivery + " threw an error", thrown);
         }
+        DecodeException why = why(thrown);
         if (onDecodeFailure == DecodePolicy.FAIL_FAST) {
             return failed(
                     delivery,
                     delivery + " cannot be decoded; the record stays open and is read again by the next start."
                             + " Choose another policy with onDecodeFailure(...) where the subscriber is included",
-                    thrown);
+                    why);
         }
         decodeEpisodes.failed(n -> log.atWarn()
                 .addKeyValue("subscription", subscription)
                 .addKeyValue("record", delivery)
                 .addKeyValue("policy", onDecodeFailure)
                 .addKeyValue("failures", n)
-                .addKeyValue("cause", thrown.toString())
+                .addKeyValue("cause", why.getMessage())
                 .log("record cannot be decoded"));
         return settlement.settle(
                 delivery, onDecodeFailure == DecodePolicy.RETRY ? HandlerOutcome.retry() : HandlerOutcome.drop());
+    }
+
+    /** Other exceptions of a codec may quote the payload, which no log must show: of them their kind and place. */
+    private static DecodeException why(Throwable thrown) {
+        if (thrown instanceof DecodeException why) {
+            return why;
+        }
+        DecodeException why =
+                new DecodeException("the codec threw a " + thrown.getClass().getName(), null);
+        why.setStackTrace(thrown.getStackTrace());
+        return why;
     }
 
     private Disposition failed(Delivery delivery, String what, Throwable thrown) {

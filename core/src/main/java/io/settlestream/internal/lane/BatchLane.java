@@ -69,7 +69,7 @@ public final class BatchLane extends Lanes {
         lock.lock();
         try {
             if (!stopped) {
-                deliveries.forEach(retries::add);
+                retries.addAll(deliveries);
                 changed.signalAll();
             }
         } finally {
@@ -123,6 +123,10 @@ public final class BatchLane extends Lanes {
         while (due != null) {
             batch.add(due);
             due = batch.size() < maxSize ? retries.pollDue() : null;
+        }
+        if (!ordered) {
+            // Retries of several batches, each in order, may have become due the other way round.
+            batch.sort(Delivery::compareByArrival);
         }
         if (batch.isEmpty() && !(ordered && !retries.isEmpty())) {
             claim(batch);

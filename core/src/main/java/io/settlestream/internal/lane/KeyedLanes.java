@@ -214,7 +214,8 @@ public final class KeyedLanes extends Lanes {
         try {
             if (!lane.held && lane.runnable()) {
                 makeReady(lane);
-                changed.signal();
+                // Not one: it could be a worker that waits for another's handler, which takes no lane.
+                changed.signalAll();
             }
         } finally {
             lock.unlock();

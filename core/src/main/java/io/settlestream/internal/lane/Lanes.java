@@ -130,6 +130,8 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         try {
             closed = true;
             stopped = true;
+            // Nothing to do after a stop. Without one, as when the poll thread has died, nothing more is begun.
+            onStop(List.of());
             changed.signalAll();
         } finally {
             lock.unlock();

@@ -4,6 +4,7 @@ import io.settlestream.internal.settle.Backoff;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
+import java.util.List;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -34,11 +35,21 @@ final class RetryQueue {
 
     /** Adds a delivery whose attempt has just ended, and counts the next one. */
     void add(Delivery delivery) {
-        long wait = backoff.nanosAfter(delivery.attempt());
-        delivery.nextAttempt();
-        waiting.add(new Waiting(delivery, time.nanoTime() + wait));
-        if (wait > 0) {
-            time.schedule(Duration.ofNanos(wait), whenDue);
+        addAll(List.of(delivery));
+    }
+
+    /** Adds deliveries whose attempts have just ended together: those that wait as long become due together. */
+    void addAll(List<Delivery> deliveries) {
+        long now = time.nanoTime();
+        long scheduled = 0;
+        for (Delivery delivery : deliveries) {
+            long wait = backoff.nanosAfter(delivery.attempt());
+            delivery.nextAttempt();
+            waiting.add(new Waiting(delivery, now + wait));
+            if (wait > 0 && wait != scheduled) {
+                time.schedule(Duration.ofNanos(wait), whenDue);
+                scheduled = wait;
+            }
         }
     }
 

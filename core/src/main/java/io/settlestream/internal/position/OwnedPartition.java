@@ -118,9 +118,12 @@ public final class OwnedPartition {
         admittedBelow = NONE;
     }
 
-    /** From now on only records below the highest one already handed over are handed over. */
+    /**
+     * From now on only records below the highest one already handed over are handed over; after a failure only those in
+     * front of it, as it is read again with all that is behind it.
+     */
     public void admitUpToHighestHanded() {
-        admittedBelow = tracker.highestHanded() + 1;
+        admittedBelow = Math.min(tracker.highestHanded() + 1, failedAt.get());
     }
 
     /** Ends this assignment's bookkeeping: whatever settles later is stale. */

@@ -13,7 +13,7 @@ import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -50,6 +50,15 @@ public final class PublishSite implements Publisher {
     }
 
     /**
+     * Adds what startup can tell about a site alone: a name that Kafka does not take.
+     *
+     * @param where the site, as the start of a sentence
+     */
+    public static void check(String where, KafkaPublish publish, List<String> problems) {
+        publish.topic().flatMap(TopicName::mistake).ifPresent(mistake -> problems.add(where + ": " + mistake));
+    }
+
+    /**
      * Adds what startup can tell about publishing values of a type at a site: two names for the topic, a name that Kafka
      * does not take, no codec. No name at all is fine here, as each message may bring its own.
      *
@@ -64,10 +73,10 @@ public final class PublishSite implements Publisher {
         if (route.outgoing() != null && site != null) {
             problems.add(where + ": " + twoNames(route, site, null) + ".");
         }
-        Stream.of(route.outgoing(), site)
-                .filter(Objects::nonNull)
-                .flatMap(name -> TopicName.mistake(name).stream())
-                .forEach(mistake -> problems.add(where + ": " + mistake));
+        check(where, publish, problems);
+        Optional.ofNullable(route.outgoing())
+                .flatMap(TopicName::mistake)
+                .ifPresent(mistake -> problems.add(where + ": " + mistake));
         if (route.codec() == null) {
             problems.add(where + ": " + noCodec(route) + ".");
         }

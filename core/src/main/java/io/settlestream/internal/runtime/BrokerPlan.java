@@ -67,6 +67,9 @@ record BrokerPlan(
                     mounts.add(mount);
                 }
             }
+            for (BrokerSpec.Site site : spec.sites()) {
+                PublishSite.check("publisher of " + broker, site.publish(), problems);
+            }
             ProducerSettings producer = ClientProperties.producer(broker, app.name() + "-producer", problems);
             return new BrokerPlan(broker, producer, mounts, spec.sites(), codecs);
         }

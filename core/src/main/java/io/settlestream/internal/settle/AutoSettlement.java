@@ -41,6 +41,7 @@ public final class AutoSettlement implements Settlement {
         switch (outcome) {
             case HandlerOutcome.Ack ack -> (live ? counters.acked : counters.stale).increment();
             case HandlerOutcome.Drop drop -> (live ? counters.dropped : counters.stale).increment();
+            case HandlerOutcome.Retry retry when !live -> counters.stale.increment();
             case HandlerOutcome.Retry retry -> {
                 counters.unsupportedRetries.increment();
                 unsupportedRetries.failed(n -> log.atWarn()
