@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Members that the group has given up on while their handlers ran. */
 class LostMemberIT {
 
-    private static final int MAX_POLL_INTERVAL_MS = 1_500;
+    private static final int MAX_POLL_INTERVAL_MS = 1_000;
 
     private final LiveKafka kafka = LiveKafka.shared();
 
@@ -42,14 +42,14 @@ class LostMemberIT {
             CountDownLatch releaseSecond = members.latch();
             members.produce(3);
             RunningApp first = members.start(
-                    "first", clients, mount -> mount.drainTimeout(Duration.ofMillis(700)), (value, context) -> {
+                    "first", clients, mount -> mount.drainTimeout(Duration.ofMillis(300)), (value, context) -> {
                         await(release);
                         return HandlerOutcome.ack();
                     });
             LiveKafka.eventually(
                     "a record is in hand", () -> members.ledger.begun().size() == 1);
             RunningApp second =
-                    members.start("second", mount -> mount.drainTimeout(Duration.ofMillis(700)), (value, context) -> {
+                    members.start("second", mount -> mount.drainTimeout(Duration.ofMillis(300)), (value, context) -> {
                         releaseSecond.await();
                         return HandlerOutcome.ack();
                     });
