@@ -138,7 +138,10 @@ public final class App<S> {
         return AppRuntime.run(spec, SystemEnvironment.create());
     }
 
-    /** {@link #run() Runs} the application as a program: exits the JVM with 0 after a clean stop, else with 1. */
+    /**
+     * {@link #run() Runs} the application as a program: exits the JVM with 0 after a clean stop, else with 1. A stop by a
+     * signal is as graceful, and leaves the exit code to the JVM: 143 for SIGTERM.
+     */
     @SuppressWarnings("IncorrectMainMethod") // called by a program's own main, and reads like it
     public void main(String... args) {
         AppRuntime.main(spec, SystemEnvironment.create());

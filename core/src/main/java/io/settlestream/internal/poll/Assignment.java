@@ -40,6 +40,7 @@ final class Assignment implements ConsumerRebalanceListener {
     private final Map<TopicPartition, OwnedPartition> owned = new LinkedHashMap<>();
     private boolean known;
     private boolean stopping;
+    private boolean closing;
 
     private volatile List<OwnedPartition> snapshot = List.of();
     private volatile boolean draining;
@@ -98,6 +99,11 @@ final class Assignment implements ConsumerRebalanceListener {
         stopBy = deadline;
     }
 
+    /** The last commit has been made, or could not be: partitions leave without another. */
+    void closing() {
+        closing = true;
+    }
+
     /** Whether a revocation waits for handlers. Any thread. */
     boolean draining() {
         return draining;
@@ -124,6 +130,10 @@ final class Assignment implements ConsumerRebalanceListener {
     public void onPartitionsRevoked(Collection<TopicPartition> names) {
         List<OwnedPartition> leaving = known(names);
         if (leaving.isEmpty()) {
+            return;
+        }
+        if (closing) {
+            leaving.forEach(this::remove);
             return;
         }
         counters.rebalances.increment();

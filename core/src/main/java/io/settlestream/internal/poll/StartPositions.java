@@ -47,6 +47,8 @@ final class StartPositions {
 
     /** How many partitions the topic had when the service started, or -1 as long as nobody could say. */
     private int partitionsAtStart = -1;
+    /** Where they ended then, for a subscription that starts at the end: so a partition that comes later starts there. */
+    private Map<TopicPartition, Long> endsAtStart = Map.of();
 
     StartPositions(
             Consumer<byte[], byte[]> consumer,
@@ -69,6 +71,11 @@ final class StartPositions {
 
     void gone(OwnedPartition partition) {
         unknown.remove(partition);
+    }
+
+    /** Whether partitions are assigned of which it is not known where they start. */
+    boolean anyUnknown() {
+        return !unknown.isEmpty();
     }
 
     /** Whether it is known where each assigned partition starts. */
@@ -95,8 +102,17 @@ final class StartPositions {
     }
 
     private void countPartitions() {
-        List<PartitionInfo> partitions = consumer.partitionsFor(plan.topic(), plan.callTimeout());
-        partitionsAtStart = partitions == null ? 0 : partitions.size();
+        List<PartitionInfo> found = consumer.partitionsFor(plan.topic(), plan.callTimeout());
+        List<PartitionInfo> partitions = found == null ? List.of() : found;
+        if (plan.startOffset() == StartOffset.LATEST) {
+            endsAtStart = offsets(
+                    partitions.stream()
+                            .filter(partition -> partition.leader() != null)
+                            .map(partition -> new TopicPartition(partition.topic(), partition.partition()))
+                            .toList(),
+                    false);
+        }
+        partitionsAtStart = partitions.size();
         if (partitionsAtStart == 0) {
             log.atWarn()
                     .addKeyValue("subscription", plan.name())
@@ -109,6 +125,7 @@ final class StartPositions {
         Map<TopicPartition, OwnedPartition> byName = new LinkedHashMap<>();
         partitions.forEach(partition -> byName.put(partition.topicPartition(), partition));
         Map<TopicPartition, OffsetAndMetadata> committed = consumer.committed(byName.keySet(), plan.callTimeout());
+        Map<OwnedPartition, Position> starts = new LinkedHashMap<>();
         Set<TopicPartition> atBeginning = new HashSet<>();
         Set<TopicPartition> atEnd = new HashSet<>();
         byName.forEach((name, partition) -> {
@@ -121,7 +138,14 @@ final class StartPositions {
             } else {
                 switch (plan.startOffset()) {
                     case EARLIEST -> atBeginning.add(name);
-                    case LATEST -> atEnd.add(name);
+                    case LATEST -> {
+                        Long end = endsAtStart.get(name);
+                        if (end == null) {
+                            atEnd.add(name);
+                        } else {
+                            start(byName, name, end, starts);
+                        }
+                    }
                     case COMMITTED ->
                         throw new IllegalStateException("subscription " + plan.name() + ": group "
                                 + plan.group() + " has committed no offset for " + name + " and StartOffset."
@@ -130,7 +154,6 @@ final class StartPositions {
                 }
             }
         });
-        Map<OwnedPartition, Position> starts = new LinkedHashMap<>();
         offsets(atBeginning, true).forEach((name, offset) -> start(byName, name, offset, starts));
         offsets(atEnd, false).forEach((name, offset) -> start(byName, name, offset, starts));
         if (commitStarts && !committer.commitStarts(starts, plan.callTimeout())) {
@@ -138,6 +161,7 @@ final class StartPositions {
         }
         starts.forEach((partition, position) -> {
             consumer.seek(partition.topicPartition(), position.offset());
+            partition.startAt(position);
             unknown.remove(partition);
         });
     }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.CloseOptions;
@@ -161,7 +162,7 @@ public final class Subscription {
         if (!started) {
             drained.complete(null);
         }
-        long deadline = time.nanoTime() + timeout.toNanos();
+        long deadline = time.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         PollThread poll = running;
         if (poll != null) {
             // The poll thread may be waiting for handlers in a revocation, for longer than this stop will.
@@ -275,6 +276,7 @@ public final class Subscription {
                 }
                 commitLast(poll);
             } finally {
+                poll.assignment.closing();
                 poll.consumer.close(CloseOptions.timeout(plan.callTimeout()));
             }
         } catch (Throwable t) {
@@ -310,8 +312,9 @@ public final class Subscription {
             waitForTheEnd(poll);
             return;
         }
+        boolean asked = stopping() ? poll.starts.anyUnknown() : !poll.starts.allKnown();
         try {
-            if (!poll.starts.allKnown()) {
+            if (asked) {
                 poll.gate.ask(poll.starts::resolve);
             }
             // Before the fetch: where there is nothing to read it takes its time.
@@ -321,6 +324,10 @@ public final class Subscription {
             register(poll, poll.gate.poll(fetchTimeout(poll)));
         } catch (NoOffsetForPartitionException e) {
             // The consumer asks where to start before we could say; the next round does.
+            if (asked) {
+                // The cluster could not say either, and the consumer would ask again at once.
+                poll.gate.await(() -> !mailbox.isEmpty(), time.nanoTime() + ASK_AGAIN.toNanos());
+            }
         } catch (OffsetOutOfRangeException e) {
             poll.gate.ask(() -> poll.starts.outOfRange(e).forEach(poll.assignment::moved));
         } catch (RetriableException e) {
@@ -348,6 +355,10 @@ public final class Subscription {
             phase = Phase.RUNNING;
             ready.complete(null);
         }
+    }
+
+    private boolean stopping() {
+        return phase != Phase.CONNECTING && phase != Phase.RUNNING;
     }
 
     private void waitForTheEnd(PollThread poll) throws InterruptedException {

@@ -80,6 +80,11 @@ public final class OwnedPartition {
         return tracker.register(records, nextOffset, nextEpoch, now);
     }
 
+    /** Enters where reading starts, so that it can be committed before anything is read. */
+    public void startAt(Position position) {
+        tracker.startAt(position);
+    }
+
     /** Enters an advance past offsets without records. */
     public void registerAdvance(long nextOffset, @Nullable Integer nextEpoch, long now) {
         tracker.registerAdvance(nextOffset, nextEpoch, now);

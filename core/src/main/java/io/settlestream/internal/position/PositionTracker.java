@@ -50,6 +50,11 @@ public final class PositionTracker {
         return slots;
     }
 
+    /** Enters where reading starts. */
+    void startAt(Position position) {
+        start = position;
+    }
+
     /** Enters an advance of the consumer past offsets that hold no records. */
     void registerAdvance(long nextOffset, @Nullable Integer nextEpoch, long now) {
         if (nextOffset > tailOffset) {

@@ -12,8 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +38,12 @@ public final class AppRuntime implements RunningApp {
     private final Object state;
     private final List<BrokerRuntime> brokers = new ArrayList<>();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    private final AtomicBoolean stopBegun = new AtomicBoolean();
+    /** Fails with the first thing that makes it pointless to go on with the start. */
+    private final CompletableFuture<@Nullable Void> startDoomed = new CompletableFuture<>();
+    /** Held while the application goes from one stage to the next, so that a stop and a start do not pass each other. */
+    private final ReentrantLock turning = new ReentrantLock();
+
+    private boolean stopBegun;
     private final CompletableFuture<StopReason> stopping = new CompletableFuture<>();
     private final CompletableFuture<ShutdownResult> stopped = new CompletableFuture<>();
     /** The thread that stops the application, once one does; shutdown hooks run on it. */
@@ -48,13 +54,22 @@ public final class AppRuntime implements RunningApp {
     /** Whether the start has succeeded: only then do shutdown hooks run. */
     private volatile boolean started;
 
-    private AppRuntime(AppSpec spec, Object state) {
+    private AppRuntime(AppSpec spec, Object state, List<BrokerPlan> plans, AppEnvironment environment) {
         this.spec = spec;
         this.state = state;
+        for (BrokerPlan plan : plans) {
+            brokers.add(new BrokerRuntime(plan, environment, state, this::failed, startDoomed));
+        }
     }
 
     /** Starts an application; see {@link App#start()}. */
     public static AppRuntime start(AppSpec spec, AppEnvironment environment) {
+        AppRuntime app = prepare(spec, environment);
+        app.open();
+        return app;
+    }
+
+    private static AppRuntime prepare(AppSpec spec, AppEnvironment environment) {
         List<BrokerPlan> plans = check(spec);
         Object state;
         try {
@@ -62,21 +77,24 @@ public final class AppRuntime implements RunningApp {
         } catch (Exception e) {
             throw new StartupException(spec.name(), List.of("onStartup failed: " + e), e);
         }
-        AppRuntime app = new AppRuntime(spec, state);
-        app.open(plans, environment);
-        return app;
+        return new AppRuntime(spec, state, plans, environment);
     }
 
     /** Runs an application until it has stopped; see {@link App#run()}. */
     public static ShutdownResult run(AppSpec spec, AppEnvironment environment) {
-        AppRuntime app = start(spec, environment);
+        AppRuntime app = prepare(spec, environment);
         Thread onSignal = Thread.ofPlatform().name("settlestream-signal").unstarted(() -> {
             app.stop(StopReason.SIGNAL);
             ShutdownResult unused = app.stopped.join();
         });
         Runtime.getRuntime().addShutdownHook(onSignal);
-        ShutdownResult result = app.stopped.join();
-        forget(onSignal);
+        ShutdownResult result;
+        try {
+            app.open();
+            result = app.stopped.join();
+        } finally {
+            forget(onSignal);
+        }
         Throwable cause = app.failure.get();
         if (cause != null) {
             throw new ServiceFailedException(spec.name() + " stopped because it failed: " + cause.getMessage(), cause);
@@ -86,17 +104,14 @@ public final class AppRuntime implements RunningApp {
 
     /** Runs an application as a program; see {@link App#main}. */
     public static void main(AppSpec spec, AppEnvironment environment) {
-        int exit = 0;
+        int exit = 1;
         try {
-            if (!run(spec, environment).clean()) {
-                exit = 1;
-            }
-        } catch (StartupException e) {
+            exit = run(spec, environment).clean() ? 0 : 1;
+        } catch (StartupException | ServiceFailedException e) {
             log.atError().setCause(e.getCause()).log(e.getMessage());
-            exit = 1;
-        } catch (ServiceFailedException e) {
-            log.atError().setCause(e.getCause()).log(e.getMessage());
-            exit = 1;
+        } catch (Throwable t) {
+            // Threads that the application has left behind must not keep a failed program alive.
+            log.atError().addKeyValue("app", spec.name()).setCause(t).log("could not run");
         }
         System.exit(exit);
     }
@@ -119,8 +134,9 @@ public final class AppRuntime implements RunningApp {
             problems.add("the application has no broker. Add one with withBroker(...)");
         }
         List<BrokerPlan> plans = new ArrayList<>();
+        BrokerPlan.Names names = new BrokerPlan.Names();
         for (BrokerSpec broker : spec.brokers()) {
-            plans.add(BrokerPlan.check(spec, broker, problems));
+            plans.add(BrokerPlan.check(spec, broker, names, problems));
         }
         if (!problems.isEmpty()) {
             throw new StartupException(spec.name(), problems, null);
@@ -128,19 +144,16 @@ public final class AppRuntime implements RunningApp {
         return plans;
     }
 
-    private void open(List<BrokerPlan> plans, AppEnvironment environment) {
+    private void open() {
         try {
-            for (BrokerPlan plan : plans) {
-                BrokerRuntime broker = new BrokerRuntime(plan, environment, state, this::failed);
-                brokers.add(broker);
-                broker.open();
-            }
+            connect();
             for (BrokerRuntime broker : brokers) {
                 broker.awaitAssignments();
             }
             for (App.Hook<Object> hook : spec.afterStartup()) {
-                hook.run(state);
+                afterStartup(hook);
             }
+            running();
         } catch (BrokerRuntime.StartFailure e) {
             throw startFailed(e.getMessage(), e.getCause() == null ? e : e.getCause());
         } catch (InterruptedException e) {
@@ -149,16 +162,52 @@ public final class AppRuntime implements RunningApp {
         } catch (Throwable t) {
             throw startFailed(t.toString(), t);
         }
-        started = true;
-        if (status == Health.Status.STARTING) {
-            status = Health.Status.RUNNING;
-        }
         log.atInfo()
                 .addKeyValue("app", spec.name())
                 .addKeyValue("version", spec.version())
                 .log("started");
         if (failure.get() != null) {
             stop(StopReason.FAILURE);
+        }
+    }
+
+    private void connect() throws BrokerRuntime.StartFailure {
+        turning.lock();
+        try {
+            goOn();
+            // All of them before the first handler runs, which may publish to another broker than it reads from.
+            for (BrokerRuntime broker : brokers) {
+                broker.connect();
+            }
+            brokers.forEach(BrokerRuntime::subscribe);
+        } finally {
+            turning.unlock();
+        }
+    }
+
+    private void afterStartup(App.Hook<Object> hook) throws BrokerRuntime.StartFailure {
+        try {
+            hook.run(state);
+        } catch (Throwable t) {
+            throw new BrokerRuntime.StartFailure("afterStartup failed: " + t, t);
+        }
+    }
+
+    private void running() throws BrokerRuntime.StartFailure {
+        turning.lock();
+        try {
+            goOn();
+            status = Health.Status.RUNNING;
+            started = true;
+        } finally {
+            turning.unlock();
+        }
+    }
+
+    /** With the lock: goes on with a start unless a signal came in between. */
+    private void goOn() throws BrokerRuntime.StartFailure {
+        if (stopBegun) {
+            throw new BrokerRuntime.StartFailure("told to stop while it was starting", null);
         }
     }
 
@@ -172,21 +221,24 @@ public final class AppRuntime implements RunningApp {
     }
 
     private void failed(Throwable cause) {
-        if (failure.compareAndSet(null, cause)) {
-            log.atError().addKeyValue("app", spec.name()).setCause(cause).log("failed, stopping");
-        }
+        failure.compareAndSet(null, cause);
         if (started) {
             stop(StopReason.FAILURE);
         }
     }
 
     private void stop(StopReason reason) {
-        if (!stopBegun.compareAndSet(false, true)) {
-            return;
-        }
-        if (status != Health.Status.FAILED) {
+        turning.lock();
+        try {
+            if (stopBegun) {
+                return;
+            }
+            stopBegun = true;
             status = failure.get() == null ? Health.Status.STOPPING : Health.Status.FAILED;
+        } finally {
+            turning.unlock();
         }
+        startDoomed.completeExceptionally(new BrokerRuntime.StartFailure("told to stop while it was starting", null));
         Thread thread = Thread.ofPlatform()
                 .name("settlestream-stop-" + spec.name())
                 .unstarted(() -> {
@@ -219,14 +271,31 @@ public final class AppRuntime implements RunningApp {
                         .map(broker -> broker.drain(spec.shutdownTimeout()))
                         .toArray(CompletableFuture[]::new))
                 .join();
-        List<ClosedKafkaBroker> closed = new ArrayList<>();
-        for (BrokerRuntime broker : brokers) {
-            closed.add(broker.close());
-        }
+        List<ClosedKafkaBroker> closed = close(problems);
         runHooks("afterShutdown", spec.afterShutdown(), problems);
         Optional<Throwable> first =
                 Optional.ofNullable(failure.get()).or(() -> problems.stream().findFirst());
         return new ShutdownResult(closed, first);
+    }
+
+    /** Closes all brokers at the same time, so that one that is down takes no time from the others. */
+    private List<ClosedKafkaBroker> close(List<Throwable> problems) {
+        List<CompletableFuture<ClosedKafkaBroker>> closing = brokers.stream()
+                .map(broker -> CompletableFuture.supplyAsync(
+                        broker::close,
+                        close -> Thread.ofPlatform()
+                                .name("settlestream-close-" + spec.name())
+                                .start(close)))
+                .toList();
+        List<ClosedKafkaBroker> closed = new ArrayList<>();
+        for (CompletableFuture<ClosedKafkaBroker> each : closing) {
+            try {
+                closed.add(each.join());
+            } catch (CompletionException e) {
+                problems.add(e.getCause() == null ? e : e.getCause());
+            }
+        }
+        return closed;
     }
 
     private void runHooks(String which, List<App.Hook<Object>> hooks, List<Throwable> problems) {

@@ -38,8 +38,21 @@ record BrokerPlan(
     }
 
     /** Checks a broker; every mistake goes into {@code problems}, and what is returned counts only without any. */
-    static BrokerPlan check(AppSpec app, BrokerSpec spec, List<String> problems) {
-        return new Check(app, spec, problems).run();
+    static BrokerPlan check(AppSpec app, BrokerSpec spec, Names names, List<String> problems) {
+        return new Check(app, spec, names, problems).run();
+    }
+
+    /** Names that an application has given out: what is called the same is told apart by a number. */
+    static final class Names {
+        private final Set<String> given = new HashSet<>();
+
+        String unique(String wanted) {
+            String name = wanted;
+            for (int n = 2; !given.add(name); n++) {
+                name = wanted + "-" + n;
+            }
+            return name;
+        }
     }
 
     private static final class Check {
@@ -49,9 +62,10 @@ record BrokerPlan(
         private final KafkaBroker broker;
         private final List<String> problems;
         private final Codecs codecs;
-        private final Set<String> names = new HashSet<>();
+        private final Names names;
 
-        Check(AppSpec app, BrokerSpec spec, List<String> problems) {
+        Check(AppSpec app, BrokerSpec spec, Names names, List<String> problems) {
+            this.names = names;
             this.app = app;
             this.spec = spec;
             this.broker = spec.broker();
@@ -70,7 +84,8 @@ record BrokerPlan(
             for (BrokerSpec.Site site : spec.sites()) {
                 PublishSite.check("publisher of " + broker, site.publish(), problems);
             }
-            ProducerSettings producer = ClientProperties.producer(broker, app.name() + "-producer", problems);
+            ProducerSettings producer =
+                    ClientProperties.producer(broker, names.unique(app.name() + "-producer"), problems);
             return new BrokerPlan(broker, producer, mounts, spec.sites(), codecs);
         }
 
@@ -78,7 +93,7 @@ record BrokerPlan(
             KafkaTopic topic = mounted.topic();
             MountOptions options = mounted.options();
             String group = topic.group().or(broker::defaultGroup).orElse(null);
-            String name = unique(options.name() != null ? options.name() : topic.name());
+            String name = names.unique(options.name() != null ? options.name() : topic.name());
             String where = "subscription " + name;
             Commit commit = topic.commit().orElse(broker.commit());
             checkWorkers(where, mounted);
@@ -92,7 +107,7 @@ record BrokerPlan(
             }
             ConsumerSettings consumer =
                     ClientProperties.consumer(broker, topic, commit, group, app.name() + "-" + name, name, problems);
-            if (options.drainTimeout().multipliedBy(2).compareTo(consumer.maxPollInterval()) >= 0) {
+            if (options.drainTimeout().compareTo(consumer.maxPollInterval().dividedBy(2)) >= 0) {
                 problems.add(where + ": drainTimeout " + options.drainTimeout()
                         + " must be less than half of max.poll.interval.ms (" + consumer.maxPollInterval()
                         + "), or a rebalance could outlast what the group waits for. Lower the one or raise the other");
@@ -113,15 +128,6 @@ record BrokerPlan(
                     records != null ? records : (long) POLLS_IN_FLIGHT * consumer.maxPollRecords(),
                     options.inFlightBytes());
             return new Mount(plan, commit, codec, mounted.handler(), options);
-        }
-
-        /** Two subscriptions of one topic are told apart by a number. */
-        private String unique(String wanted) {
-            String name = wanted;
-            for (int n = 2; !names.add(name); n++) {
-                name = wanted + "-" + n;
-            }
-            return name;
         }
 
         private void checkWorkers(String where, BrokerSpec.Mounted mounted) {

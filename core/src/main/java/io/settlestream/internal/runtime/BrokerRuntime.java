@@ -12,6 +12,7 @@ import io.settlestream.internal.lane.KeyedLanes;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.lane.SharedLane;
 import io.settlestream.internal.poll.Subscription;
+import io.settlestream.internal.poll.SubscriptionPlan;
 import io.settlestream.internal.publish.BrokerPublisher;
 import io.settlestream.internal.settle.AutoSettlement;
 import io.settlestream.internal.settle.Delivery;
@@ -37,14 +38,27 @@ final class BrokerRuntime {
     private final AppEnvironment environment;
     private final Object state;
     private final FailureListener failures;
+    private final CompletableFuture<?> startDoomed;
     private final BrokerPublisher publisher;
     private final List<Subscription> subscriptions = new ArrayList<>();
 
-    BrokerRuntime(BrokerPlan plan, AppEnvironment environment, Object state, FailureListener failures) {
+    /** When the start stops waiting, on the time source's clock. */
+    private long assignmentDeadline;
+
+    /**
+     * @param startDoomed fails when it is pointless to wait for assignments; failed from here, too
+     */
+    BrokerRuntime(
+            BrokerPlan plan,
+            AppEnvironment environment,
+            Object state,
+            FailureListener failures,
+            CompletableFuture<?> startDoomed) {
         this.plan = plan;
         this.environment = environment;
         this.state = state;
         this.failures = failures;
+        this.startDoomed = startDoomed;
         this.publisher = new BrokerPublisher(
                 () -> environment.clients().producer(plan.producer().properties()),
                 plan.producer(),
@@ -55,39 +69,65 @@ final class BrokerRuntime {
         }
     }
 
-    /** Opens what publishes and starts to subscribe; does not wait for assignments. */
-    void open() {
+    /** Opens what publishes. */
+    void connect() throws StartFailure {
         if (plan.publishes()) {
-            publisher.open();
+            try {
+                publisher.open();
+            } catch (RuntimeException e) {
+                throw new StartFailure(
+                        "the producer of " + plan.broker().bootstrapServers() + " cannot be opened: " + why(e)
+                                + ". Correct what KafkaBroker.config or producerConfig says",
+                        e);
+            }
         }
         plan.sites().forEach(site -> site.bind(publisher.site(site.publish())));
+    }
+
+    /** Starts to subscribe; does not wait for assignments. */
+    void subscribe() {
+        assignmentDeadline = environment.time().nanoTime()
+                + TimeUnit.NANOSECONDS.convert(plan.broker().assignmentTimeout());
         subscriptions.forEach(Subscription::start);
     }
 
     /** Waits until every subscription knows where its partitions start. */
     void awaitAssignments() throws StartFailure, InterruptedException {
-        Duration timeout = plan.broker().assignmentTimeout();
-        long deadline = environment.time().nanoTime() + timeout.toNanos();
         for (Subscription subscription : subscriptions) {
             try {
-                long left = Math.max(0, deadline - environment.time().nanoTime());
-                subscription.ready().get(left, TimeUnit.NANOSECONDS);
+                long left = Math.max(0, assignmentDeadline - environment.time().nanoTime());
+                Object unused = CompletableFuture.anyOf(subscription.ready(), startDoomed)
+                        .get(left, TimeUnit.NANOSECONDS);
             } catch (TimeoutException e) {
                 throw new StartFailure(
                         "subscription " + subscription.name() + " (group "
                                 + subscription.plan().group() + ") was told no assignment by "
-                                + plan.broker().bootstrapServers() + " within assignmentTimeout " + timeout
+                                + plan.broker().bootstrapServers() + " within assignmentTimeout "
+                                + plan.broker().assignmentTimeout()
                                 + ". Is the cluster up and reachable, and the group not held up by a member?"
                                 + " Raise KafkaBroker.assignmentTimeout(...) if it needs longer",
                         e);
             } catch (ExecutionException e) {
-                Throwable cause = e.getCause() == null ? e : e.getCause();
-                throw new StartFailure(
-                        "subscription " + subscription.name() + " (group "
-                                + subscription.plan().group() + ") failed: " + cause.getMessage(),
-                        cause);
+                throw e.getCause() instanceof StartFailure failure
+                        ? failure
+                        : failure(subscription.plan(), e.getCause() == null ? e : e.getCause());
             }
         }
+    }
+
+    private static StartFailure failure(SubscriptionPlan subscription, Throwable cause) {
+        return new StartFailure(
+                "subscription " + subscription.name() + " (group " + subscription.group() + ") failed: " + why(cause),
+                cause);
+    }
+
+    /** Kafka's clients say at the surface that something failed, and at the bottom why. */
+    private static String why(Throwable failure) {
+        Throwable root = failure;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return root == failure ? String.valueOf(failure.getMessage()) : failure.getMessage() + " (" + root + ")";
     }
 
     /** Begins to drain; completes when no handler runs any more, or the time is up. */
@@ -139,7 +179,10 @@ final class BrokerRuntime {
                 listener -> lanes(mount, listener, settlement, counters),
                 settlement,
                 counters,
-                failures,
+                cause -> {
+                    startDoomed.completeExceptionally(failure(mount.plan(), cause));
+                    failures.failed(cause);
+                },
                 environment.time());
     }
 

@@ -47,7 +47,7 @@ public final class SystemEnvironment {
 
         SystemTime() {
             timers.setRemoveOnCancelPolicy(true);
-            timers.setKeepAliveTime(10, TimeUnit.SECONDS);
+            timers.setKeepAliveTime(1, TimeUnit.SECONDS);
             timers.allowCoreThreadTimeOut(true);
         }
 
@@ -63,7 +63,8 @@ public final class SystemEnvironment {
 
         @Override
         public Timer schedule(Duration delay, Runnable task) {
-            ScheduledFuture<?> future = timers.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
+            ScheduledFuture<?> future =
+                    timers.schedule(task, TimeUnit.NANOSECONDS.convert(delay), TimeUnit.NANOSECONDS);
             return () -> {
                 boolean unused = future.cancel(false);
             };

@@ -1,6 +1,7 @@
 package io.settlestream.internal.settle;
 
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 
 /**
  * How long a retried delivery waits: the second attempt comes at once, the third after {@code first}, then twice as long
@@ -16,7 +17,9 @@ public record Backoff(Duration first, Duration max) {
             return 0;
         }
         int doublings = Math.min(attempt - 2, 30);
-        long wait = first.toNanos() << doublings;
-        return wait < 0 || wait > max.toNanos() || wait >> doublings != first.toNanos() ? max.toNanos() : wait;
+        long least = TimeUnit.NANOSECONDS.convert(first);
+        long most = TimeUnit.NANOSECONDS.convert(max);
+        long wait = least << doublings;
+        return wait < 0 || wait > most || wait >> doublings != least ? most : wait;
     }
 }
