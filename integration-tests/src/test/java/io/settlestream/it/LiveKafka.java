@@ -28,6 +28,7 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.awaitility.Awaitility;
@@ -94,6 +95,25 @@ final class LiveKafka {
     boolean hasLeader(String topic, int partition) {
         return get(admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().stream()
                 .anyMatch(info -> info.partition() == partition && info.leader() != null);
+    }
+
+    /** How many members a group has; 0 if there is no such group. */
+    int members(String group) {
+        try {
+            return admin.describeConsumerGroups(List.of(group))
+                    .describedGroups()
+                    .get(group)
+                    .get(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                    .members()
+                    .size();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof GroupIdNotFoundException) {
+                return 0;
+            }
+            throw new AssertionError(e);
+        } catch (InterruptedException | TimeoutException e) {
+            throw new AssertionError(e);
+        }
     }
 
     /** Writes values to one partition and waits until they are accepted. */
