@@ -13,7 +13,10 @@ final class Fleet implements AutoCloseable {
     private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
 
     private final List<Member> members;
-    private final Thread onExit = Thread.ofPlatform().unstarted(() -> destroyAll());
+    private final Thread onExit = Thread.ofPlatform().unstarted(this::destroyAll);
+
+    /** From here on members end because they have to. */
+    private volatile boolean closing;
 
     Fleet(int size, List<String> arguments, Consumer<String> errors) {
         members = IntStream.rangeClosed(1, size)
@@ -60,9 +63,11 @@ final class Fleet implements AutoCloseable {
 
     /** Members whose process ended although nobody told it to. */
     List<Member> ended() {
-        return members.stream()
-                .filter(member -> member.endedByItself().isPresent())
-                .toList();
+        return closing
+                ? List.of()
+                : members.stream()
+                        .filter(member -> member.endedByItself().isPresent())
+                        .toList();
     }
 
     /**
@@ -83,6 +88,7 @@ final class Fleet implements AutoCloseable {
     }
 
     private void destroyAll() {
+        closing = true;
         members.forEach(Member::destroy);
     }
 
