@@ -75,7 +75,10 @@ class StartPositionsIT {
         List<Optional<Long>> committedAtFirst = new CopyOnWriteArrayList<>();
         List<Long> delivered = new CopyOnWriteArrayList<>();
         Subscriber<String, Object> subscriber = Subscriber.on(
-                        Service.tracked(topic, group, protocol).startOffset(start), String.class)
+                        Service.tracked(topic, group, protocol)
+                                .startOffset(start)
+                                .config("auto.commit.interval.ms", 3_600_000),
+                        String.class)
                 .handle((value, context) -> {
                     committedAtFirst.add(kafka.committed0(group, topic));
                     delivered.add(context.offset());
