@@ -5,16 +5,17 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.core.AppenderBase;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.slf4j.LoggerFactory;
 
-/** What a logger and those below it say from now on, at a level or above, also where the configuration is quieter. */
+/** What loggers and those below them say from now on, at a level or above, also where the configuration is quieter. */
 final class CapturedLog implements AutoCloseable {
 
-    private final Logger logger;
-    private final Level before;
+    private final Map<Logger, Level> before = new HashMap<>();
     private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();
     private final AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
         @Override
@@ -23,21 +24,20 @@ final class CapturedLog implements AutoCloseable {
         }
     };
 
-    CapturedLog(String name, Level level) {
-        logger = (Logger) LoggerFactory.getLogger(name);
-        before = logger.getLevel();
-        logger.setLevel(level);
-        logger.setAdditive(false);
+    CapturedLog(Level level, String... names) {
         appender.start();
-        logger.addAppender(appender);
+        for (String name : names) {
+            Logger logger = (Logger) LoggerFactory.getLogger(name);
+            before.put(logger, logger.getLevel());
+            logger.setLevel(level);
+            logger.setAdditive(false);
+            logger.addAppender(appender);
+        }
     }
 
     /** Each event with all that it would print: message, key-values and the messages of what was thrown. */
-    List<String> lines(Level level) {
-        return events.stream()
-                .filter(event -> event.getLevel().isGreaterOrEqual(level))
-                .map(CapturedLog::line)
-                .toList();
+    List<String> lines() {
+        return events.stream().map(CapturedLog::line).toList();
     }
 
     private static String line(ILoggingEvent event) {
@@ -54,8 +54,10 @@ final class CapturedLog implements AutoCloseable {
 
     @Override
     public void close() {
-        logger.detachAppender(appender);
-        logger.setAdditive(true);
-        logger.setLevel(before);
+        before.forEach((logger, level) -> {
+            logger.detachAppender(appender);
+            logger.setAdditive(true);
+            logger.setLevel(level);
+        });
     }
 }

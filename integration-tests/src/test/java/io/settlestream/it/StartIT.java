@@ -146,7 +146,7 @@ class StartIT {
             "9.3 a missing topic opens empty with one warning; when it appears it is joined and read from its start")
     void missingTopic(String protocol) {
         String topic = LiveKafka.unique("missing");
-        try (CapturedLog log = new CapturedLog("io.settlestream", Level.WARN)) {
+        try (CapturedLog log = new CapturedLog(Level.WARN, "io.settlestream")) {
             try (RunningApp app = SettleStream.app("start-it", "1")
                     .withBroker(
                             broker(protocol).config("metadata.max.age.ms", 100),
@@ -165,7 +165,7 @@ class StartIT {
                 LiveKafka.eventually("all are seen", () -> seen.size() >= 4);
             }
             assertThat(seen).containsExactlyInAnyOrder("a0", "b0", "a1", "b1");
-            assertThat(log.lines(Level.WARN))
+            assertThat(log.lines())
                     .singleElement()
                     .satisfies(line -> assertThat(line).contains("topic does not exist", topic));
         }
