@@ -16,6 +16,7 @@ import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.kafka.KafkaTopic;
 import io.settlestream.kafka.StartOffset;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
@@ -53,7 +54,7 @@ class SecurityIT {
     }
 
     @AfterAll
-    static void stop() {
+    static void stop() throws IOException {
         kafka.close();
     }
 
