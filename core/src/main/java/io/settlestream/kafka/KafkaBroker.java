@@ -18,21 +18,29 @@ public final class KafkaBroker {
     private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(30);
     private static final Duration ASSIGNMENT_TIMEOUT = Duration.ofSeconds(60);
 
-    /** All settings, of which each method copies all but one. */
-    private record Settings(
+    private final List<String> bootstrapServers;
+    private final @Nullable String defaultGroup;
+    private final Commit commit;
+    private final Duration flushTimeout;
+    private final Duration assignmentTimeout;
+    private final Properties properties;
+
+    /** What is passed on to Kafka's clients. */
+    private record Properties(Map<String, Object> all, Map<String, Object> producer, Map<String, Object> plugin) {}
+
+    private KafkaBroker(
             List<String> bootstrapServers,
             @Nullable String defaultGroup,
             Commit commit,
             Duration flushTimeout,
             Duration assignmentTimeout,
-            Map<String, Object> config,
-            Map<String, Object> producerConfig,
-            Map<String, Object> pluginConfig) {}
-
-    private final Settings settings;
-
-    private KafkaBroker(Settings settings) {
-        this.settings = settings;
+            Properties properties) {
+        this.bootstrapServers = bootstrapServers;
+        this.defaultGroup = defaultGroup;
+        this.commit = commit;
+        this.flushTimeout = flushTimeout;
+        this.assignmentTimeout = assignmentTimeout;
+        this.properties = properties;
     }
 
     /**
@@ -41,85 +49,43 @@ public final class KafkaBroker {
      * @param bootstrapServers {@code host:port}, at least one
      */
     public static KafkaBroker of(String... bootstrapServers) {
-        return new KafkaBroker(new Settings(
+        return new KafkaBroker(
                 List.of(bootstrapServers),
                 null,
                 Commit.auto(),
                 FLUSH_TIMEOUT,
                 ASSIGNMENT_TIMEOUT,
-                Map.of(),
-                Map.of(),
-                Map.of()));
+                new Properties(Map.of(), Map.of(), Map.of()));
     }
 
     /** The same settings for another cluster. */
     public KafkaBroker bootstrapServers(String... bootstrapServers) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                List.of(bootstrapServers),
-                s.defaultGroup,
-                s.commit,
-                s.flushTimeout,
-                s.assignmentTimeout,
-                s.config,
-                s.producerConfig,
-                s.pluginConfig));
+        List<String> nodes = List.of(bootstrapServers);
+        return new KafkaBroker(nodes, defaultGroup, commit, flushTimeout, assignmentTimeout, properties);
     }
 
     /** The consumer group of subscriptions that name none. */
     public KafkaBroker defaultGroup(String group) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                s.bootstrapServers,
-                Objects.requireNonNull(group, "group"),
-                s.commit,
-                s.flushTimeout,
-                s.assignmentTimeout,
-                s.config,
-                s.producerConfig,
-                s.pluginConfig));
+        Objects.requireNonNull(group, "group");
+        return new KafkaBroker(bootstrapServers, group, commit, flushTimeout, assignmentTimeout, properties);
     }
 
     /** The commit mode of subscriptions that name none; {@link Commit#auto()} by default. */
     public KafkaBroker commit(Commit commit) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                s.bootstrapServers,
-                s.defaultGroup,
-                Objects.requireNonNull(commit, "commit"),
-                s.flushTimeout,
-                s.assignmentTimeout,
-                s.config,
-                s.producerConfig,
-                s.pluginConfig));
+        Objects.requireNonNull(commit, "commit");
+        return new KafkaBroker(bootstrapServers, defaultGroup, commit, flushTimeout, assignmentTimeout, properties);
     }
 
     /** How long a stop waits for records that Kafka has not accepted yet; 30 s by default. */
     public KafkaBroker flushTimeout(Duration flushTimeout) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                s.bootstrapServers,
-                s.defaultGroup,
-                s.commit,
-                notNegative("flushTimeout", flushTimeout),
-                s.assignmentTimeout,
-                s.config,
-                s.producerConfig,
-                s.pluginConfig));
+        notNegative("flushTimeout", flushTimeout);
+        return new KafkaBroker(bootstrapServers, defaultGroup, commit, flushTimeout, assignmentTimeout, properties);
     }
 
     /** How long a start waits until every subscription knows where its partitions start; 60 s by default. */
     public KafkaBroker assignmentTimeout(Duration assignmentTimeout) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                s.bootstrapServers,
-                s.defaultGroup,
-                s.commit,
-                s.flushTimeout,
-                notNegative("assignmentTimeout", assignmentTimeout),
-                s.config,
-                s.producerConfig,
-                s.pluginConfig));
+        notNegative("assignmentTimeout", assignmentTimeout);
+        return new KafkaBroker(bootstrapServers, defaultGroup, commit, flushTimeout, assignmentTimeout, properties);
     }
 
     /**
@@ -127,95 +93,74 @@ public final class KafkaBroker {
      * {@code security.protocol}. Unknown names and bad values are refused at startup.
      */
     public KafkaBroker config(String key, Object value) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                s.bootstrapServers,
-                s.defaultGroup,
-                s.commit,
-                s.flushTimeout,
-                s.assignmentTimeout,
-                KafkaTopic.with(s.config, key, value),
-                s.producerConfig,
-                s.pluginConfig));
+        Properties p = properties;
+        return with(new Properties(KafkaTopic.with(p.all, key, value), p.producer, p.plugin));
     }
 
     /** Sets a property of Kafka's Java producer. Unknown names and bad values are refused at startup. */
     public KafkaBroker producerConfig(String key, Object value) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                s.bootstrapServers,
-                s.defaultGroup,
-                s.commit,
-                s.flushTimeout,
-                s.assignmentTimeout,
-                s.config,
-                KafkaTopic.with(s.producerConfig, key, value),
-                s.pluginConfig));
+        Properties p = properties;
+        return with(new Properties(p.all, KafkaTopic.with(p.producer, key, value), p.plugin));
     }
 
     /** Sets a property for an interceptor, metrics reporter or other plug-in of every client; it is not checked. */
     public KafkaBroker pluginConfig(String key, Object value) {
-        Settings s = settings;
-        return new KafkaBroker(new Settings(
-                s.bootstrapServers,
-                s.defaultGroup,
-                s.commit,
-                s.flushTimeout,
-                s.assignmentTimeout,
-                s.config,
-                s.producerConfig,
-                KafkaTopic.with(s.pluginConfig, key, value)));
+        Properties p = properties;
+        return with(new Properties(p.all, p.producer, KafkaTopic.with(p.plugin, key, value)));
+    }
+
+    private KafkaBroker with(Properties other) {
+        return new KafkaBroker(bootstrapServers, defaultGroup, commit, flushTimeout, assignmentTimeout, other);
     }
 
     /** The nodes to ask first. */
     public List<String> bootstrapServers() {
-        return settings.bootstrapServers;
+        return bootstrapServers;
     }
 
     /** The group of subscriptions that name none. */
     public Optional<String> defaultGroup() {
-        return Optional.ofNullable(settings.defaultGroup);
+        return Optional.ofNullable(defaultGroup);
     }
 
     /** The commit mode of subscriptions that name none. */
     public Commit commit() {
-        return settings.commit;
+        return commit;
     }
 
     /** How long a stop waits for unaccepted records. */
     public Duration flushTimeout() {
-        return settings.flushTimeout;
+        return flushTimeout;
     }
 
     /** How long a start waits for assignments. */
     public Duration assignmentTimeout() {
-        return settings.assignmentTimeout;
+        return assignmentTimeout;
     }
 
     /** The properties of every client. */
     public Map<String, Object> config() {
-        return settings.config;
+        return properties.all;
     }
 
     /** The producer's properties. */
     public Map<String, Object> producerConfig() {
-        return settings.producerConfig;
+        return properties.producer;
     }
 
     /** The plug-in properties of every client. */
     public Map<String, Object> pluginConfig() {
-        return settings.pluginConfig;
+        return properties.plugin;
     }
 
     @Override
     public String toString() {
-        return "KafkaBroker" + settings.bootstrapServers;
+        return "KafkaBroker" + bootstrapServers;
     }
 
-    private static Duration notNegative(String name, Duration duration) {
+    private static void notNegative(String name, Duration duration) {
         if (duration.isNegative()) {
             throw new IllegalArgumentException(name + " must not be negative, but is " + duration);
         }
-        return duration;
     }
 }

@@ -107,11 +107,9 @@ public final class AppRuntime implements RunningApp {
         int exit = 1;
         try {
             exit = run(spec, environment).clean() ? 0 : 1;
-        } catch (StartupException | ServiceFailedException e) {
-            log.atError().setCause(e.getCause()).log(e.getMessage());
         } catch (Throwable t) {
             // Threads that the application has left behind must not keep a failed program alive.
-            log.atError().addKeyValue("app", spec.name()).setCause(t).log("could not run");
+            log.atError().addKeyValue("app", spec.name()).setCause(t).log("failed");
         }
         System.exit(exit);
     }
@@ -150,7 +148,7 @@ public final class AppRuntime implements RunningApp {
             for (BrokerRuntime broker : brokers) {
                 broker.awaitAssignments();
             }
-            for (App.Hook<Object> hook : spec.afterStartup()) {
+            for (App.Hook<Object> hook : spec.hooks().afterStartup()) {
                 afterStartup(hook);
             }
             running();
@@ -265,14 +263,14 @@ public final class AppRuntime implements RunningApp {
     private ShutdownResult shutDown() {
         List<Throwable> problems = new ArrayList<>();
         if (started) {
-            runHooks("onShutdown", spec.onShutdown(), problems);
+            runHooks("onShutdown", spec.hooks().onShutdown(), problems);
         }
         CompletableFuture.allOf(brokers.stream()
                         .map(broker -> broker.drain(spec.shutdownTimeout()))
                         .toArray(CompletableFuture[]::new))
                 .join();
         List<ClosedKafkaBroker> closed = close(problems);
-        runHooks("afterShutdown", spec.afterShutdown(), problems);
+        runHooks("afterShutdown", spec.hooks().afterShutdown(), problems);
         Optional<Throwable> first =
                 Optional.ofNullable(failure.get()).or(() -> problems.stream().findFirst());
         return new ShutdownResult(closed, first);

@@ -13,79 +13,68 @@ public record AppSpec(
         String name,
         String version,
         @Nullable Callable<?> state,
-        List<App.Hook<Object>> afterStartup,
-        List<App.Hook<Object>> onShutdown,
-        List<App.Hook<Object>> afterShutdown,
+        Hooks hooks,
         Duration shutdownTimeout,
         List<BrokerSpec> brokers) {
 
     private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(30);
 
     public AppSpec {
-        afterStartup = List.copyOf(afterStartup);
-        onShutdown = List.copyOf(onShutdown);
-        afterShutdown = List.copyOf(afterShutdown);
         brokers = List.copyOf(brokers);
     }
 
+    /** What runs at the turning points of an application's life, each list in its order. */
+    record Hooks(
+            List<App.Hook<Object>> afterStartup,
+            List<App.Hook<Object>> onShutdown,
+            List<App.Hook<Object>> afterShutdown) {
+
+        static final Hooks NONE = new Hooks(List.of(), List.of(), List.of());
+
+        Hooks {
+            afterStartup = List.copyOf(afterStartup);
+            onShutdown = List.copyOf(onShutdown);
+            afterShutdown = List.copyOf(afterShutdown);
+        }
+    }
+
     public static AppSpec named(String name, String version) {
-        return new AppSpec(name, version, null, List.of(), List.of(), List.of(), SHUTDOWN_TIMEOUT, List.of());
+        return new AppSpec(name, version, null, Hooks.NONE, SHUTDOWN_TIMEOUT, List.of());
     }
 
     public AppSpec withState(Callable<?> wanted) {
         if (state != null) {
             throw new IllegalStateException("onStartup is called twice; the state can be made only once");
         }
-        if (!brokers.isEmpty() || !afterStartup.isEmpty() || !onShutdown.isEmpty() || !afterShutdown.isEmpty()) {
+        if (!brokers.isEmpty() || !hooks.equals(Hooks.NONE)) {
             throw new IllegalStateException(
                     "onStartup must be called before brokers and hooks are added, which rely on the state's type");
         }
-        return new AppSpec(name, version, wanted, afterStartup, onShutdown, afterShutdown, shutdownTimeout, brokers);
+        return new AppSpec(name, version, wanted, hooks, shutdownTimeout, brokers);
     }
 
     public AppSpec withAfterStartup(App.Hook<?> hook) {
-        return new AppSpec(
-                name,
-                version,
-                state,
-                plus(afterStartup, untyped(hook)),
-                onShutdown,
-                afterShutdown,
-                shutdownTimeout,
-                brokers);
+        return with(new Hooks(plus(hooks.afterStartup, untyped(hook)), hooks.onShutdown, hooks.afterShutdown));
     }
 
     public AppSpec withOnShutdown(App.Hook<?> hook) {
-        return new AppSpec(
-                name,
-                version,
-                state,
-                afterStartup,
-                plus(onShutdown, untyped(hook)),
-                afterShutdown,
-                shutdownTimeout,
-                brokers);
+        return with(new Hooks(hooks.afterStartup, plus(hooks.onShutdown, untyped(hook)), hooks.afterShutdown));
     }
 
     public AppSpec withAfterShutdown(App.Hook<?> hook) {
-        return new AppSpec(
-                name,
-                version,
-                state,
-                afterStartup,
-                onShutdown,
-                plus(afterShutdown, untyped(hook)),
-                shutdownTimeout,
-                brokers);
+        return with(new Hooks(hooks.afterStartup, hooks.onShutdown, plus(hooks.afterShutdown, untyped(hook))));
+    }
+
+    private AppSpec with(Hooks others) {
+        return new AppSpec(name, version, state, others, shutdownTimeout, brokers);
     }
 
     public AppSpec withShutdownTimeout(Duration timeout) {
-        return new AppSpec(name, version, state, afterStartup, onShutdown, afterShutdown, timeout, brokers);
+        return new AppSpec(name, version, state, hooks, timeout, brokers);
     }
 
     public AppSpec withBroker(BrokerSpec broker) {
-        return new AppSpec(
-                name, version, state, afterStartup, onShutdown, afterShutdown, shutdownTimeout, plus(brokers, broker));
+        return new AppSpec(name, version, state, hooks, shutdownTimeout, plus(brokers, broker));
     }
 
     /** Makes the state; an application without any has {@link NoState}. */
