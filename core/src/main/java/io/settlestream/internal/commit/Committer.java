@@ -103,7 +103,6 @@ public final class Committer {
             return;
         }
         nextTick = time.nanoTime() + intervalNanos;
-        partitions.forEach(OwnedPartition::compact);
         Map<OwnedPartition, Position> changed = changed(partitions);
         if (changed.isEmpty()) {
             problem = null;

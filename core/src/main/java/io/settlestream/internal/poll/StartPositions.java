@@ -22,6 +22,7 @@ import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,6 +43,8 @@ final class StartPositions {
     private final boolean commitStarts;
     private final Counters counters;
     private final Episodes episodes;
+
+    private volatile @Nullable String problem;
 
     private final Set<OwnedPartition> unknown = new HashSet<>();
 
@@ -73,6 +76,12 @@ final class StartPositions {
         unknown.remove(partition);
     }
 
+    /** Why it is not known where partitions start, if the cluster does not say. Any thread. */
+    @Nullable
+    String problem() {
+        return problem;
+    }
+
     /** Whether partitions are assigned of which it is not known where they start. */
     boolean anyUnknown() {
         return !unknown.isEmpty();
@@ -92,7 +101,9 @@ final class StartPositions {
             if (!unknown.isEmpty()) {
                 resolve(new ArrayList<>(unknown));
             }
+            problem = null;
         } catch (RetriableException e) {
+            problem = "cluster does not say where partitions start: " + e;
             episodes.failed(n -> log.atWarn()
                     .addKeyValue("subscription", plan.name())
                     .addKeyValue("failures", n)

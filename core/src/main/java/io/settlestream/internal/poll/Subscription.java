@@ -8,6 +8,7 @@ import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.position.Position;
 import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Settlement;
@@ -16,12 +17,14 @@ import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -90,6 +93,15 @@ public final class Subscription {
     /** Whether the consumer itself has failed: nothing more is asked of it. The poll thread's. */
     private boolean broken;
 
+    /** Why fetches fail, if they do. */
+    private volatile @Nullable String fetchProblem;
+
+    /** A position that is not in its log, to be asked about in the next round. The poll thread's. */
+    private @Nullable OffsetOutOfRangeException outOfRange;
+
+    /** When the poll thread looks around next, on the time source's clock. */
+    private long lookAroundAt;
+
     private volatile @Nullable PollThread running;
 
     /** The poll thread's own things, made on it and used only there but for the gate and what says otherwise. */
@@ -121,6 +133,7 @@ public final class Subscription {
         this.failures = failures;
         this.time = time;
         this.fetchEpisodes = new Episodes(time);
+        this.lookAroundAt = time.nanoTime();
         this.lanes = lanesOf.apply(new Lanes.Listener() {
             @Override
             public void progressed() {
@@ -210,10 +223,9 @@ public final class Subscription {
             for (OwnedPartition owned : poll.assignment.snapshot()) {
                 partitions.add(health(owned));
             }
-            String problem = poll.committer.problem();
-            if (problem != null) {
-                problems.add(problem);
-            }
+            Stream.of(poll.committer.problem(), poll.starts.problem(), fetchProblem)
+                    .filter(Objects::nonNull)
+                    .forEach(problems::add);
         }
         return new Health.Subscription(
                 plan.name(),
@@ -314,6 +326,11 @@ public final class Subscription {
         }
         boolean asked = stopping() ? poll.starts.anyUnknown() : !poll.starts.allKnown();
         try {
+            OffsetOutOfRangeException lost = outOfRange;
+            if (lost != null) {
+                outOfRange = null;
+                poll.gate.ask(() -> poll.starts.outOfRange(lost).forEach(poll.assignment::moved));
+            }
             if (asked) {
                 poll.gate.ask(poll.starts::resolve);
             }
@@ -321,7 +338,9 @@ public final class Subscription {
             checkReady(poll);
             poll.flow.apply(poll.assignment.owned());
             poll.committer.tick(poll.assignment.owned());
+            lookAround(poll);
             register(poll, poll.gate.poll(fetchTimeout(poll)));
+            fetchProblem = null;
         } catch (NoOffsetForPartitionException e) {
             // The consumer asks where to start before we could say; the next round does.
             if (asked) {
@@ -329,8 +348,9 @@ public final class Subscription {
                 poll.gate.await(() -> !mailbox.isEmpty(), time.nanoTime() + ASK_AGAIN.toNanos());
             }
         } catch (OffsetOutOfRangeException e) {
-            poll.gate.ask(() -> poll.starts.outOfRange(e).forEach(poll.assignment::moved));
+            outOfRange = e;
         } catch (RetriableException e) {
+            fetchProblem = "fetch failed: " + e;
             fetchEpisodes.failed(n -> log.atWarn()
                     .addKeyValue("subscription", plan.name())
                     .addKeyValue("failures", n)
@@ -350,6 +370,21 @@ public final class Subscription {
         checkDrained(poll);
     }
 
+    /**
+     * Moves positions on and gives up what is behind them, also while nothing is committed: what is kept must not depend
+     * on when a commit is made or answered.
+     */
+    private void lookAround(PollThread poll) {
+        long now = time.nanoTime();
+        if (now - lookAroundAt >= 0) {
+            lookAroundAt = now + LOOK_AROUND.toNanos();
+            for (OwnedPartition partition : poll.assignment.owned()) {
+                Position unused = partition.position();
+                partition.compact();
+            }
+        }
+    }
+
     private void checkReady(PollThread poll) {
         if (phase == Phase.CONNECTING && poll.assignment.known() && poll.starts.allKnown()) {
             phase = Phase.RUNNING;
@@ -364,7 +399,9 @@ public final class Subscription {
     private void waitForTheEnd(PollThread poll) throws InterruptedException {
         checkDrained(poll);
         if (phase != Phase.CLOSED && mailbox.isEmpty()) {
-            poll.gate.await(() -> !mailbox.isEmpty() || quiet(poll), time.nanoTime() + LOOK_AROUND.toNanos());
+            poll.gate.await(
+                    () -> !mailbox.isEmpty() || (phase == Phase.DRAINING && quiet(poll)),
+                    time.nanoTime() + LOOK_AROUND.toNanos());
         }
     }
 
