@@ -112,7 +112,7 @@ final class Policies {
     }
 
     private Disposition failed(Delivery delivery, String what, Throwable thrown) {
-        delivery.owner().failAt(delivery.offset());
+        delivery.owner().holdAt(delivery.offset());
         failures.failed(new ServiceFailedException("subscription " + subscription + " failed: " + what, thrown));
         return Disposition.FAILED;
     }

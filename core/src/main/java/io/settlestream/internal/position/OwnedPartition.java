@@ -42,8 +42,8 @@ public final class OwnedPartition {
     /** Whether someone wants to hear of the next settlement. */
     private volatile boolean watched;
 
-    /** The lowest offset whose handler failed under FAIL_FAST: the position never passes it. */
-    private final AtomicLong failedAt = new AtomicLong(Long.MAX_VALUE);
+    /** The lowest offset that stays open for good: the position never passes it. */
+    private final AtomicLong heldAt = new AtomicLong(ALL);
 
     /** What health shows: written by the poll thread. */
     private volatile @Nullable Oldest oldest;
@@ -60,6 +60,11 @@ public final class OwnedPartition {
         this.topicPartition = topicPartition;
         this.tracker = new PositionTracker(this, reached);
         this.listener = listener;
+    }
+
+    /** For tests of this package. */
+    PositionTracker tracker() {
+        return tracker;
     }
 
     public TopicPartition topicPartition() {
@@ -100,7 +105,7 @@ public final class OwnedPartition {
         Position position = tracker.position();
         Long fetchedAt = tracker.oldestFetchedAt();
         oldest = position == null || fetchedAt == null ? null : new Oldest(position.offset(), fetchedAt);
-        long ceiling = failedAt.get();
+        long ceiling = heldAt.get();
         return position == null || position.offset() <= ceiling ? position : new Position(ceiling, null);
     }
 
@@ -123,12 +128,9 @@ public final class OwnedPartition {
         admittedBelow = NONE;
     }
 
-    /**
-     * From now on only records below the highest one already handed over are handed over; after a failure only those in
-     * front of it, as it is read again with all that is behind it.
-     */
+    /** From now on only records below the highest one already handed over are handed over. */
     public void admitUpToHighestHanded() {
-        admittedBelow = Math.min(tracker.highestHanded() + 1, failedAt.get());
+        admittedBelow = tracker.highestHanded() + 1;
     }
 
     /** Ends this assignment's bookkeeping: whatever settles later is stale. */
@@ -152,7 +154,7 @@ public final class OwnedPartition {
 
     /** Whether a record that was just marked as handed over may be given to its handler. */
     public boolean admits(long offset) {
-        return offset < admittedBelow;
+        return offset < admittedBelow && offset < heldAt.get();
     }
 
     /** Whether this assignment is over. */
@@ -177,9 +179,13 @@ public final class OwnedPartition {
         return true;
     }
 
-    /** Keeps the position from ever passing {@code offset}, whatever the mode. */
-    public void failAt(long offset) {
-        failedAt.accumulateAndGet(offset, Math::min);
+    /**
+     * The record at {@code offset} stays open for good, because it failed or the service stops before it can run again.
+     * The position never passes it, whatever the mode, and what is behind it, which is read again with it, is not handed
+     * over any more.
+     */
+    public void holdAt(long offset) {
+        heldAt.accumulateAndGet(offset, Math::min);
     }
 
     /** Counts a reply that was handed to the producer and whose report has not come. */

@@ -119,14 +119,13 @@ public final class PositionTracker {
                 kept.add(block);
                 continue;
             }
-            Slots summary = new Slots(partition, List.of(), block.nextOffset(), block.nextEpoch(), block.fetchedAt());
             Slots last = kept.get(kept.size() - 1);
             if (last.size() == 0 && kept.size() > 1) {
-                kept.set(kept.size() - 1, summary);
+                kept.set(kept.size() - 1, block.mergedWith(last));
                 merged = true;
             } else {
+                kept.add(block.mergedWith(null));
                 merged |= block.size() > 0;
-                kept.add(summary);
             }
         }
         if (merged) {

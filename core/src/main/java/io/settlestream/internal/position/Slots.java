@@ -2,6 +2,7 @@ package io.settlestream.internal.position;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +49,9 @@ public final class Slots {
     private final @Nullable Integer nextEpoch;
     private final long fetchedAt;
 
+    /** The highest offset of the blocks that this one stands for, or -1. */
+    private final long highestMerged;
+
     Slots(
             OwnedPartition partition,
             List<ConsumerRecord<byte[], byte[]>> fetched,
@@ -65,6 +69,7 @@ public final class Slots {
         this.nextOffset = nextOffset;
         this.nextEpoch = nextEpoch;
         this.fetchedAt = fetchedAt;
+        this.highestMerged = -1;
         int first = size == 0 ? NO_EPOCH : epoch(fetched.get(0));
         boolean uniform = true;
         for (int i = 0; i < size; i++) {
@@ -74,6 +79,25 @@ public final class Slots {
         }
         this.uniformEpoch = first;
         this.epochs = uniform ? null : fetched.stream().mapToInt(Slots::epoch).toArray();
+    }
+
+    /** What is left of a block whose slots are all settled, and of a block like this in front of it. */
+    private Slots(Slots settled, long highestInFront) {
+        this.partition = settled.partition;
+        this.records = Arrays.copyOf(settled.records, 0);
+        this.states = new byte[0];
+        this.offsets = new long[0];
+        this.epochs = null;
+        this.uniformEpoch = NO_EPOCH;
+        this.nextOffset = settled.nextOffset;
+        this.nextEpoch = settled.nextEpoch;
+        this.fetchedAt = settled.fetchedAt;
+        this.highestMerged = Math.max(highestInFront, settled.highestHanded());
+    }
+
+    /** One block without slots in place of this one, whose slots are all settled, and one without slots in front of it. */
+    Slots mergedWith(@Nullable Slots inFront) {
+        return new Slots(this, inFront == null ? -1 : inFront.highestMerged);
     }
 
     private static int epoch(ConsumerRecord<?, ?> record) {
@@ -147,7 +171,7 @@ public final class Slots {
                 return offsets[slot];
             }
         }
-        return -1;
+        return highestMerged;
     }
 
     /** The leader epoch of the record in front of {@code slot}, given the one in front of the first slot. */
