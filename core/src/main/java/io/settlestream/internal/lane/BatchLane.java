@@ -81,15 +81,19 @@ public final class BatchLane extends Lanes {
     void work(Worker worker) throws InterruptedException {
         for (List<Delivery> taken = take(worker); taken != null; taken = take(worker)) {
             BatchUnit shown = new BatchUnit(taken);
-            begin(worker, shown);
+            boolean wanted = begin(worker, shown);
             List<Delivery> admitted = new ArrayList<>(taken.size());
             for (Delivery delivery : taken) {
-                if (delivery.handOver()) {
+                if (wanted && delivery.handOver()) {
                     admitted.add(delivery);
                 }
             }
             if (!admitted.isEmpty()) {
-                BatchRunner.Result result = handler.run(new BatchUnit(List.copyOf(admitted)));
+                BatchUnit rest = new BatchUnit(List.copyOf(admitted));
+                if (admitted.size() < taken.size()) {
+                    shown = worker.narrow(shown, rest);
+                }
+                BatchRunner.Result result = handler.run(rest);
                 if (result.failed()) {
                     halt();
                 }

@@ -127,12 +127,11 @@ public final class KeyedLanes extends Lanes {
         try {
             Lane lane = laneOf(delivery);
             if (stopped) {
-                // The record stays open, and with it all behind it: nothing of its lane need be handled any more.
-                lane.queue.clear();
-                return;
+                hold(lane, delivery);
+            } else {
+                lane.retries.add(delivery);
+                wake(lane);
             }
-            lane.retries.add(delivery);
-            wake(lane);
         } finally {
             lock.unlock();
         }
@@ -154,7 +153,7 @@ public final class KeyedLanes extends Lanes {
             if (disposition == Disposition.RETRY) {
                 retry(delivery);
             } else if (disposition == Disposition.FAILED) {
-                halt();
+                failed(lane, delivery);
             }
             ended(worker, delivery);
         }
@@ -184,19 +183,34 @@ public final class KeyedLanes extends Lanes {
     private @Nullable Delivery next(Worker worker, Lane lane) throws InterruptedException {
         lock.lock();
         try {
-            Delivery delivery = lane.poll();
+            Delivery delivery = halted || closed ? null : lane.poll();
             if (delivery == null) {
                 return null;
             }
-            begin(worker, delivery);
-            if (delivery.handOver()) {
+            if (begin(worker, delivery) && delivery.handOver()) {
                 return delivery;
             }
-            refused(worker);
+            ended(worker, delivery);
             return null;
         } finally {
             lock.unlock();
         }
+    }
+
+    private void failed(Lane lane, Delivery delivery) {
+        lock.lock();
+        try {
+            hold(lane, delivery);
+            halt();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The record stays open for good: what lies behind it in its lane or its partition is not begun any more. */
+    private static void hold(Lane lane, Delivery delivery) {
+        delivery.owner().holdAt(delivery.offset());
+        lane.queue.clear();
     }
 
     private Lane laneOf(Delivery delivery) {
@@ -237,6 +251,16 @@ public final class KeyedLanes extends Lanes {
         }
     }
 
+    /** How many keys have something to run or to wait for. */
+    int lanes() {
+        lock.lock();
+        try {
+            return lanes.size();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     @Override
     boolean hasWork() {
         return !ready.isEmpty();
@@ -259,10 +283,8 @@ public final class KeyedLanes extends Lanes {
         partitions.forEach(OwnedPartition::admitUpToHighestHanded);
         halted = false;
         for (Lane lane : lanes.values()) {
-            if (!lane.retries.isEmpty()) {
-                lane.retries.clear();
-                lane.queue.clear();
-            }
+            lane.retries.forEach(delivery -> hold(lane, delivery));
+            lane.retries.clear();
         }
     }
 }

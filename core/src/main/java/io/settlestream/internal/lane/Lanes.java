@@ -160,6 +160,11 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         return oldest;
     }
 
+    /** For tests of this package: the workers' threads. */
+    final List<Thread> threads() {
+        return threads;
+    }
+
     private void live(Worker worker) {
         worker.bind(Thread.currentThread());
         try {
@@ -278,22 +283,18 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
 
     // --- what kinds of lanes and workers share
 
-    /** Shows the unit, unless an earlier delivery of one of its records still runs: then waits for that, bounded. */
-    final void begin(Worker worker, Unit unit) throws InterruptedException {
-        if (givenUp.get() > 0) {
-            awaitEarlierDelivery(unit);
-        }
+    /**
+     * Shows the unit; if an earlier delivery of one of its records still runs, waits for that first, bounded.
+     *
+     * @return false if the lanes were closed meanwhile, so it must not be handled; {@link #ended} follows all the same
+     */
+    final boolean begin(Worker worker, Unit unit) throws InterruptedException {
+        boolean wanted = givenUp.get() == 0 || awaitEarlierDelivery(unit);
         worker.begin(unit);
+        return wanted;
     }
 
-    /** Nothing came of {@link #begin}; whoever saw the unit in hand looks again. */
-    final void refused(Worker worker) {
-        worker.refused();
-        if (watched) {
-            listener.progressed();
-        }
-    }
-
+    /** The unit's handler has returned, or the unit was refused; whoever saw it in hand looks again. */
     final void ended(Worker worker, Unit unit) {
         worker.end(unit);
         if (watched) {
@@ -335,7 +336,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         }
     }
 
-    private void awaitEarlierDelivery(Unit unit) throws InterruptedException {
+    private boolean awaitEarlierDelivery(Unit unit) throws InterruptedException {
         long deadline = time.nanoTime() + stuckBound.toNanos();
         TimeSource.Timer timer = time.schedule(stuckBound, this::signal);
         lock.lock();
@@ -343,6 +344,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             while (!closed && !unit.cancelled() && runsElsewhere(unit) && time.nanoTime() - deadline < 0) {
                 changed.await();
             }
+            return !closed;
         } finally {
             lock.unlock();
             timer.cancel();

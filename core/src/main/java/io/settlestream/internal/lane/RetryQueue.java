@@ -6,6 +6,7 @@ import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,6 +75,10 @@ final class RetryQueue {
     /** Forgets those that nobody waits for. */
     void purge() {
         waiting.removeIf(next -> next.delivery.cancelled());
+    }
+
+    void forEach(Consumer<Delivery> action) {
+        waiting.forEach(next -> action.accept(next.delivery));
     }
 
     void clear() {

@@ -136,11 +136,10 @@ public final class SharedLane extends Lanes {
                     delivery = new Delivery(shared, block.slots, slot);
                 }
             }
-            begin(worker, delivery);
-            if (delivery.handOver()) {
+            if (begin(worker, delivery) && delivery.handOver()) {
                 return delivery;
             }
-            refused(worker);
+            ended(worker, delivery);
         }
     }
 

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Order matters in one more place: a worker shows the unit here before it marks the record as handed over and asks
  * whether it is admitted; the poll thread forbids first and looks here second. So either the worker is refused or it is
- * seen.
+ * seen. It may be both, and given up while it is refused, so a refused unit ends like one that was handled.
  */
 final class Worker {
 
@@ -91,12 +91,12 @@ final class Worker {
         inHand = unit;
     }
 
-    /** Nothing came of {@link #begin}: the unit was refused. */
-    void refused() {
-        inHand = TAKING;
+    /** Shows what is left of a unit of which some was refused; returns what is to be ended. */
+    <U extends Unit> U narrow(U unit, U rest) {
+        return IN_HAND.compareAndSet(this, unit, rest) ? rest : unit;
     }
 
-    /** The unit's handler has returned. */
+    /** The unit's handler has returned, or the unit was refused. */
     void end(Unit unit) {
         if (!IN_HAND.compareAndSet(this, unit, TAKING)) {
             GivenUp givenUp;
