@@ -247,7 +247,7 @@ class FlowControlIT {
                 idle.poll(Duration.ofMillis(500));
                 assertThat(meanwhile.getAsBoolean()).isTrue();
             }
-            assertThat(polls(clients) - before).isLessThan(100);
+            assertThat(polls(clients) - before).isLessThan(25);
         }
     }
 

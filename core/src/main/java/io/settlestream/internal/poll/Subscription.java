@@ -421,7 +421,12 @@ public final class Subscription {
             Duration left = Duration.ofNanos(Math.max(0, drainDeadline - time.nanoTime()));
             longest = left.compareTo(longest) < 0 ? left : longest;
         }
-        return longest;
+        return wholeMillis(longest);
+    }
+
+    /** Rounded up: the consumer counts in milliseconds, and less than one is none, which would be a spin to the tick. */
+    private static Duration wholeMillis(Duration timeout) {
+        return Duration.ofMillis(timeout.plusNanos(999_999).toMillis());
     }
 
     private void register(PollThread poll, ConsumerRecords<byte[], byte[]> records) {
