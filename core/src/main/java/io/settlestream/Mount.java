@@ -103,12 +103,13 @@ public final class Mount {
      *
      * @param records at least 1
      * @param bytes of keys and values, at least 1
+     * @throws IllegalArgumentException if one of them is less than 1; the limit stays as it was
      */
     public Mount inFlightLimit(int records, long bytes) {
-        options.inFlightLimit(atLeastOne("records", records), bytes);
         if (bytes < 1) {
             throw new IllegalArgumentException("bytes must be 1 or more, but is " + bytes);
         }
+        options.inFlightLimit(atLeastOne("records", records), bytes);
         return this;
     }
 

@@ -25,6 +25,11 @@ public sealed interface Reply<R> {
         return new None<>(outcome);
     }
 
+    /** Publishes nothing; the record is done with. Short for {@code none(HandlerOutcome.ack())}. */
+    static <R> Reply<R> ack() {
+        return none(HandlerOutcome.ack());
+    }
+
     /** Publishes nothing; the record comes back. Short for {@code none(HandlerOutcome.retry())}. */
     static <R> Reply<R> retry() {
         return none(HandlerOutcome.retry());

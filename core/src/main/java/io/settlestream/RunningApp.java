@@ -20,7 +20,8 @@ public interface RunningApp extends AutoCloseable {
      * drained for up to {@code shutdownTimeout}, published records are flushed for up to {@code flushTimeout}, positions
      * are committed, groups are left. Does not wait, so a handler may call it.
      *
-     * @return completes when everything is closed; the same future every time
+     * @return completes when everything is closed, with the same result for everyone who asks; a future of the
+     *     caller's own, so that completing or cancelling it changes nothing
      */
     CompletableFuture<ShutdownResult> shutdown();
 

@@ -1,5 +1,7 @@
 package io.settlestream;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -13,16 +15,16 @@ public final class StartupException extends SettleStreamException {
 
     private static final long serialVersionUID = 1L;
 
-    private final transient List<String> problems;
+    private final ArrayList<String> problems; // as Java serializes it; List says nothing of that
 
     public StartupException(String application, List<String> problems, @Nullable Throwable cause) {
         super(report(application, problems), cause);
-        this.problems = List.copyOf(problems);
+        this.problems = new ArrayList<>(problems);
     }
 
     /** What is wrong, one sentence or two each, with the way out. */
     public List<String> problems() {
-        return problems;
+        return Collections.unmodifiableList(problems);
     }
 
     private static String report(String application, List<String> problems) {

@@ -86,15 +86,16 @@ public final class Subscriber<T, S> {
         }
 
         /** Handles deliveries one by one and publishes replies; {@link ReplySubscriber#reply} then says where to. */
-        public <R, S> ReplySubscriber<T, R, S> reply(Class<R> replyType, ReplyHandler<T, R, S> handler) {
+        public <R, S> ReplySubscriber<T, R, S> handleReply(Class<R> replyType, ReplyHandler<T, R, S> handler) {
             Objects.requireNonNull(handler, "handler");
             Objects.requireNonNull(replyType, "replyType");
             return new ReplySubscriber<>(
                     publish -> new Subscriber<>(topic, new HandlerSpec.Replying(input, handler, replyType, publish)));
         }
 
-        /** As {@link #reply}, with a handler that answers later. */
-        public <R, S> ReplySubscriber<T, R, S> replyAsync(Class<R> replyType, AsyncReplyHandler<T, R, S> handler) {
+        /** As {@link #handleReply}, with a handler that answers later. */
+        public <R, S> ReplySubscriber<T, R, S> handleReplyAsync(
+                Class<R> replyType, AsyncReplyHandler<T, R, S> handler) {
             Objects.requireNonNull(handler, "handler");
             Objects.requireNonNull(replyType, "replyType");
             return new ReplySubscriber<>(publish ->

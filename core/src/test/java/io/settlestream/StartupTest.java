@@ -1,8 +1,10 @@
 package io.settlestream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.settlestream.internal.runtime.MountOptions;
 import io.settlestream.internal.runtime.SystemEnvironment;
 import io.settlestream.kafka.Commit;
 import io.settlestream.kafka.KafkaBroker;
@@ -10,6 +12,10 @@ import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.kafka.KafkaTopic;
 import io.settlestream.spi.AppEnvironment;
 import io.settlestream.spi.KafkaClients;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -119,7 +125,7 @@ class StartupTest {
                             List.of("Use Commit.tracked()")));
 
                     scope.include(Subscriber.on(KafkaTopic.of("k"), byte[].class)
-                            .reply(Charge.class, (value, context) -> Reply.retry())
+                            .handleReply(Charge.class, (value, context) -> Reply.retry())
                             .reply(KafkaPublish.to("elsewhere")));
                     mistakes.add(new Mistake(
                             "subscription k", List.of("charges", "elsewhere"), List.of("keep one of them")));
@@ -133,6 +139,12 @@ class StartupTest {
 
                     scope.publisher(KafkaPublish.to("no good"));
                     mistakes.add(new Mistake("publisher of", List.of("topic name"), List.of("Name a topic")));
+
+                    scope.publisher(KafkaPublish.to("out").awaitReport().transform((reply, delivery) -> reply));
+                    mistakes.add(new Mistake(
+                            "publisher of", List.of("transform", "replies"), List.of("before it is published")));
+                    mistakes.add(
+                            new Mistake("publisher of", List.of("awaitReport", "replies"), List.of("publishAndWait")));
 
                     scope.include(text("a"));
                     // No mistake: told apart from the other broker's by its name.
@@ -163,6 +175,36 @@ class StartupTest {
                 .satisfiesExactly(
                         name -> assertThat(name).contains("no name", "SettleStream.app"),
                         broker -> assertThat(broker).contains("no broker", "withBroker"));
+    }
+
+    @Test
+    @DisplayName("10.1 a report that was serialized still has its problems")
+    void serialized() throws Exception {
+        StartupException report = new StartupException("payouts", List.of("one", "two"), null);
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(report);
+        }
+
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+            assertThat(in.readObject())
+                    .isInstanceOfSatisfying(
+                            StartupException.class,
+                            read -> assertThat(read.problems()).containsExactly("one", "two"));
+        }
+    }
+
+    @Test
+    @DisplayName("5.2 a limit that is refused changes nothing of the mount")
+    void refusedLimit() {
+        MountOptions options = new MountOptions();
+        Mount mount = new Mount(options);
+        mount.inFlightLimit(7, 70);
+
+        assertThatThrownBy(() -> mount.inFlightLimit(8, 0)).isInstanceOf(IllegalArgumentException.class);
+
+        assertThat(options.inFlightRecords()).isEqualTo(7);
+        assertThat(options.inFlightBytes()).isEqualTo(70);
     }
 
     @Test

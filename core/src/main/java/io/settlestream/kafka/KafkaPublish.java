@@ -76,7 +76,7 @@ public final class KafkaPublish {
 
     /**
      * Makes a reply's lane wait until Kafka has accepted it. Without this, lanes go on while reports are on their way,
-     * and the order of replies holds unless a report fails.
+     * and the order of replies holds unless a report fails. Refused at startup for a publisher, which has no replies.
      */
     public KafkaPublish awaitReport() {
         return new KafkaPublish(topic, queueTimeout, true, transform);

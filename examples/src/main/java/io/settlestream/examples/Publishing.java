@@ -25,7 +25,7 @@ final class Publishing {
 
     static final Subscriber<Payout, Object> PAY_OUT = Subscriber.on(
                     KafkaTopic.of("payouts").commit(Commit.tracked()), Payout.class)
-            .reply(Paid.class, (payout, context) -> Reply.of(new Paid(payout.id())))
+            .handleReply(Paid.class, (payout, context) -> Reply.of(new Paid(payout.id())))
             .reply(KafkaPublish.create()
                     .transform((reply, delivery) -> reply.header("attempt", "" + delivery.attempt())));
 

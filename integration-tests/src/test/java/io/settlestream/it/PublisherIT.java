@@ -197,7 +197,7 @@ class PublisherIT {
         assertThat(clients.consumers).hasValue(1);
 
         Subscriber<String, Object> replies = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> Reply.of(value))
+                .handleReply(String.class, (value, context) -> Reply.of(value))
                 .reply(KafkaPublish.to(out));
         ReportingClients others = new ReportingClients();
         try (RunningApp app = SettleStream.app("publisher", "1")
@@ -364,7 +364,7 @@ class PublisherIT {
                 .batch(5);
         Subscriber<String, Object> twiceNamed = Subscriber.on(
                         KafkaTopic.of("three").group(group).commit(Commit.tracked()), String.class)
-                .reply(Known.class, (value, context) -> Reply.of(new Known(value)))
+                .handleReply(Known.class, (value, context) -> Reply.of(new Known(value)))
                 .reply(KafkaPublish.to("elsewhere"));
         Subscriber<String, Object> groupless =
                 Subscriber.on(KafkaTopic.of("four"), String.class).handle((value, context) -> HandlerOutcome.ack());

@@ -242,7 +242,7 @@ class RebalanceIT {
             members.produce(1);
             AtomicInteger handled = new AtomicInteger();
             Subscriber<String, Object> replying = Subscriber.on(members.topic(), String.class)
-                    .<String, Object>reply(String.class, (value, context) -> {
+                    .<String, Object>handleReply(String.class, (value, context) -> {
                         handled.incrementAndGet();
                         return Reply.of(value);
                     })

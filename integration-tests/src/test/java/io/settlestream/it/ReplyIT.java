@@ -48,7 +48,7 @@ class ReplyIT {
         String out = kafka.topic("replies-out", 3);
         Subscriber<String, Object> subscriber = Subscriber.on(
                         Services.tracked(topic, group).config("group.protocol", protocol), String.class)
-                .reply(
+                .handleReply(
                         String.class,
                         (value, context) -> Reply.message(Message.of(value + "!")
                                 .key("key")
@@ -84,7 +84,7 @@ class ReplyIT {
         String out = "reply-paid"; // named by the type, and used here alone
         kafka.create(out, 1);
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(Paid.class, (value, context) -> switch (value) {
+                .handleReply(Paid.class, (value, context) -> switch (value) {
                     case "drop" -> Reply.drop();
                     case "retry" -> context.attempt() < 3 ? Reply.retry() : Reply.none(HandlerOutcome.ack());
                     default -> Reply.of(new Paid(Long.parseLong(value)));
@@ -111,7 +111,7 @@ class ReplyIT {
         String out = kafka.topic("replies-out", 2);
         String other = kafka.topic("replies-other", 1);
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> Reply.of(value.toUpperCase(Locale.ROOT)))
+                .handleReply(String.class, (value, context) -> Reply.of(value.toUpperCase(Locale.ROOT)))
                 .reply(KafkaPublish.create().transform((reply, delivery) -> {
                     Message<?> keyed = reply.key(delivery.key())
                             .header("from", delivery.topic() + "-" + delivery.partition() + "@" + delivery.offset());
@@ -145,7 +145,7 @@ class ReplyIT {
         String topic = kafka.topic("replies-in", 1);
         String out = kafka.topic("replies-out", 1);
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> Reply.of(value))
+                .handleReply(String.class, (value, context) -> Reply.of(value))
                 .reply(KafkaPublish.to(out)
                         .transform((reply, delivery) -> switch (reply.value().toString()) {
                             case "throws" -> throw new IllegalStateException("no");
@@ -173,7 +173,7 @@ class ReplyIT {
         List<String> seen = new CopyOnWriteArrayList<>();
         Subscriber<String, Object> subscriber = Subscriber.on(
                         Services.tracked(topic, group).config("group.protocol", protocol), String.class)
-                .reply(String.class, (value, context) -> {
+                .handleReply(String.class, (value, context) -> {
                     seen.add(value);
                     return value.startsWith("none") ? Reply.none(HandlerOutcome.ack()) : Reply.of(value);
                 })
@@ -204,7 +204,7 @@ class ReplyIT {
         String out = kafka.topic("replies-out", 1);
         List<Integer> reportedBefore = new CopyOnWriteArrayList<>();
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .replyAsync(String.class, (value, context) -> {
+                .handleReplyAsync(String.class, (value, context) -> {
                     reportedBefore.add(clients.reported.get());
                     return CompletableFuture.completedFuture(Reply.of(value));
                 })
@@ -234,7 +234,7 @@ class ReplyIT {
         List<String> seen = new CopyOnWriteArrayList<>();
         KafkaPublish publish = awaitReport ? KafkaPublish.to(out).awaitReport() : KafkaPublish.to(out);
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> {
+                .handleReply(String.class, (value, context) -> {
                     seen.add(value + "#" + context.attempt());
                     return Reply.of(value);
                 })
@@ -265,7 +265,7 @@ class ReplyIT {
         String out = kafka.topic("replies-out", 1);
         AtomicInteger attempts = new AtomicInteger();
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> {
+                .handleReply(String.class, (value, context) -> {
                     attempts.accumulateAndGet(context.attempt(), Math::max);
                     return Reply.of(value);
                 })
@@ -291,7 +291,7 @@ class ReplyIT {
         String out = kafka.topic("replies-out", 1);
         Subscriber<String, Object> subscriber = Subscriber.on(
                         Services.topic(topic, group, BatchIT.Mode.AUTO.commit), String.class)
-                .reply(String.class, (value, context) -> Reply.of(value))
+                .handleReply(String.class, (value, context) -> Reply.of(value))
                 .reply(KafkaPublish.to(out));
         clients.fail(2, new NotEnoughReplicasException("one is missing"));
         kafka.produce(topic, 0, "a", "b", "c");
@@ -362,7 +362,7 @@ class ReplyIT {
     private Subscriber<String, Object> tooLarge(TooLarge where, String topic, String out, List<String> seen) {
         int size = where == TooLarge.FOR_THE_PRODUCER ? 2_000_000 : 6_000;
         return Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> {
+                .handleReply(String.class, (value, context) -> {
                     seen.add(value);
                     // As large as records are. With tiny ones in front of a large one Kafka's producer splits its batch
                     // in vain.
@@ -377,7 +377,7 @@ class ReplyIT {
         String topic = kafka.topic("replies-in", 1);
         String out = kafka.topic("replies-out", 1);
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> Reply.of(value + "x".repeat(10_000)))
+                .handleReply(String.class, (value, context) -> Reply.of(value + "x".repeat(10_000)))
                 .reply(KafkaPublish.to(out).queueTimeout(Duration.ofMillis(20)));
         clients.hold();
         kafka.produce(topic, 0, "a", "b", "c", "d", "e", "f");
@@ -408,7 +408,7 @@ class ReplyIT {
         String out = kafka.topic("replies-out", 1);
         List<String> seen = new CopyOnWriteArrayList<>();
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> {
+                .handleReply(String.class, (value, context) -> {
                     seen.add(value);
                     return value.startsWith("none")
                             ? Reply.none(HandlerOutcome.ack())
@@ -446,7 +446,7 @@ class ReplyIT {
         String out = kafka.topic("replies-out", 1);
         int records = 2_000;
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> Reply.of(value))
+                .handleReply(String.class, (value, context) -> Reply.of(value))
                 .reply(KafkaPublish.to(out));
         List<String> values =
                 IntStream.range(0, records).mapToObj(String::valueOf).toList();
@@ -466,7 +466,7 @@ class ReplyIT {
         String topic = kafka.topic("replies-in", 1);
         String out = kafka.topic("replies-out", 1);
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
-                .reply(String.class, (value, context) -> Reply.of(value))
+                .handleReply(String.class, (value, context) -> Reply.of(value))
                 .reply(KafkaPublish.to(out));
         clients.hold();
         kafka.produce(topic, 0, "a", "b");

@@ -176,7 +176,7 @@ class SecurityIT {
                         broker.commit(Commit.tracked()),
                         scope -> scope.include(
                                 Subscriber.on(KafkaTopic.of(in).startOffset(StartOffset.EARLIEST), String.class)
-                                        .<String, Object>reply(String.class, (value, context) -> {
+                                        .<String, Object>handleReply(String.class, (value, context) -> {
                                             seen.add(value);
                                             return Reply.of(value);
                                         })

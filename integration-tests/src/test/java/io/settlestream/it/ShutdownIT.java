@@ -150,7 +150,7 @@ class ShutdownIT {
             return;
         }
         Mount mount = scope.include(Subscriber.on(topic, String.class)
-                .<String, Object>reply(String.class, (value, context) -> {
+                .<String, Object>handleReply(String.class, (value, context) -> {
                     handler.accept(value);
                     return Reply.of(value);
                 })

@@ -91,7 +91,7 @@ final class SignalledService implements AutoCloseable {
                                 .producerConfig("linger.ms", 200),
                         scope -> scope.include(Subscriber.on(
                                         KafkaTopic.of(arguments[1]).startOffset(StartOffset.EARLIEST), String.class)
-                                .<String, Object>reply(String.class, (value, context) -> {
+                                .<String, Object>handleReply(String.class, (value, context) -> {
                                     System.out.println("handling " + value);
                                     if (value.equals("bad")) {
                                         throw new IllegalArgumentException("bad");

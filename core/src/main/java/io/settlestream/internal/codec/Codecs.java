@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The codecs of types that none was named for: those of {@code byte[]} and {@code String}, then the first that a
- * {@link CodecProvider} gives, in the order of the class path. Thread-safe; each type is asked for once.
+ * {@link CodecProvider} gives, in the order of the class path. Thread-safe; each type is asked for once, or at the same time by several threads, which then all get
+ * the same answer.
  */
 public final class Codecs {
 
@@ -65,7 +66,16 @@ public final class Codecs {
     /** The codec of a type; empty if no provider knows the type. */
     @SuppressWarnings("unchecked") // only put here for the type it is found by
     public <T> Optional<Codec<T>> find(Class<T> type) {
-        return (Optional<Codec<T>>) found.computeIfAbsent(type, this::ask);
+        Optional<? extends Codec<?>> known = found.get(type);
+        if (known == null) {
+            // Not computeIfAbsent: it would hold a lock while providers run.
+            Optional<Codec<T>> asked = ask(type);
+            known = found.putIfAbsent(type, asked);
+            if (known == null) {
+                known = asked;
+            }
+        }
+        return (Optional<Codec<T>>) known;
     }
 
     private <T> Optional<Codec<T>> ask(Class<T> type) {

@@ -4,6 +4,6 @@ package io.settlestream.internal.health;
 @FunctionalInterface
 public interface FailureListener {
 
-    /** The first failure counts; later ones are added to it as suppressed or ignored. */
+    /** The first failure counts: it is what health shows and what the stop is for. Later ones are ignored. */
     void failed(Throwable failure);
 }

@@ -82,11 +82,24 @@ record BrokerPlan(
                 }
             }
             for (BrokerSpec.Site site : spec.sites()) {
-                PublishSite.check("publisher of " + broker, site.publish(), problems);
+                checkPublisher("publisher of " + broker, site.publish());
             }
             ProducerSettings producer =
                     ClientProperties.producer(broker, names.unique(app.name() + "-producer"), problems);
             return new BrokerPlan(broker, producer, mounts, spec.sites(), codecs);
+        }
+
+        /** What a site says about replies would be without effect for a publisher. */
+        private void checkPublisher(String where, KafkaPublish publish) {
+            PublishSite.check(where, publish, problems);
+            if (publish.transform().isPresent()) {
+                problems.add(where + ": transform(...) is for replies, and a publisher has none."
+                        + " Change each message before it is published, and leave it out here");
+            }
+            if (publish.awaitsReport()) {
+                problems.add(where + ": awaitReport() is for replies, and a publisher has none."
+                        + " Wait for single messages with publishAndWait(...), and leave it out here");
+            }
         }
 
         private @Nullable Mount check(BrokerSpec.Mounted mounted) {

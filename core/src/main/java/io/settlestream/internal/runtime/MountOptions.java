@@ -99,11 +99,11 @@ public final class MountOptions {
     }
 
     @Nullable
-    Integer inFlightRecords() {
+    public Integer inFlightRecords() {
         return inFlightRecords;
     }
 
-    long inFlightBytes() {
+    public long inFlightBytes() {
         return inFlightBytes;
     }
 

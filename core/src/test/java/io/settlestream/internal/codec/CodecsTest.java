@@ -13,6 +13,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +80,30 @@ class CodecsTest {
         }
 
         assertThat(asked).containsExactly(Long.class, Integer.class);
+    }
+
+    @Test
+    @DisplayName("no lock is held while a provider runs: two threads may ask at the same time, and get the same codec")
+    void askedWithoutLock() throws Exception {
+        CyclicBarrier bothInside = new CyclicBarrier(2);
+        Codecs codecs = codecs(new CodecProvider() {
+            @Override
+            public <T> Optional<Codec<T>> codecFor(Class<T> type) {
+                try {
+                    bothInside.await(10, TimeUnit.SECONDS);
+                } catch (Exception e) {
+                    throw new AssertionError("the other thread never came in", e);
+                }
+                return Optional.of(new Unused<>());
+            }
+        });
+
+        try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            Future<Optional<Codec<Long>>> one = threads.submit(() -> codecs.find(Long.class));
+            Future<Optional<Codec<Long>>> other = threads.submit(() -> codecs.find(Long.class));
+
+            assertThat(one.get().orElseThrow()).isSameAs(other.get().orElseThrow());
+        }
     }
 
     @Test

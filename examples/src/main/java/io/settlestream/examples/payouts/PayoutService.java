@@ -75,7 +75,7 @@ public final class PayoutService {
      */
     public static App<Clients> app(KafkaBroker kafka, Sources sources, Callable<Clients> clients, int workers) {
         Subscriber<Payout, Clients> payouts = Subscriber.on(sources.payouts(), Payout.class)
-                .reply(Paid.class, PayoutService::payOut)
+                .handleReply(Paid.class, PayoutService::payOut)
                 .reply(KafkaPublish.create().queueTimeout(Duration.ofSeconds(5)));
         Subscriber<PageView, Clients> pageViews =
                 Subscriber.on(sources.pageViews(), PageView.class).handle(PayoutService::countView);
