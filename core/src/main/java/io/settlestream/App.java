@@ -2,15 +2,10 @@ package io.settlestream;
 
 import io.settlestream.internal.runtime.AppRuntime;
 import io.settlestream.internal.runtime.AppSpec;
-import io.settlestream.internal.runtime.BrokerSpec;
-import io.settlestream.internal.runtime.MountOptions;
 import io.settlestream.internal.runtime.SystemEnvironment;
 import io.settlestream.kafka.KafkaBroker;
-import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.spi.AppEnvironment;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -89,26 +84,12 @@ public final class App<S> {
         return new App<>(spec.withShutdownTimeout(timeout));
     }
 
-    /** Adds a broker with what is read from it and written to it. {@code scope} is called at once. */
+    /**
+     * Adds a broker with what is read from it and written to it. {@code scope} is called at once; the scope and the
+     * mounts that it gives can be used only meanwhile.
+     */
     public App<S> withBroker(KafkaBroker broker, Consumer<? super Scope<S>> scope) {
-        List<BrokerSpec.Mounted> mounted = new ArrayList<>();
-        List<BrokerSpec.Site> sites = new ArrayList<>();
-        scope.accept(new Scope<S>() {
-            @Override
-            public Mount include(Subscriber<?, ? super S> subscriber) {
-                MountOptions options = new MountOptions();
-                mounted.add(new BrokerSpec.Mounted(subscriber.topic(), subscriber.spec(), options));
-                return new Mount(options);
-            }
-
-            @Override
-            public Publisher publisher(KafkaPublish publish) {
-                BrokerSpec.Site site = new BrokerSpec.Site(Objects.requireNonNull(publish, "publish"));
-                sites.add(site);
-                return site;
-            }
-        });
-        return new App<>(spec.withBroker(new BrokerSpec(Objects.requireNonNull(broker, "broker"), mounted, sites)));
+        return new App<>(spec.withBroker(BrokerScope.collect(Objects.requireNonNull(broker, "broker"), scope)));
     }
 
     /**

@@ -8,15 +8,16 @@ import java.util.Objects;
  * How an included subscriber runs. Every method sets one option and returns this mount; contradictions are reported
  * when the application starts.
  *
- * <p>Not thread-safe; meant to be used where the subscriber is included.
+ * <p>Not thread-safe; to be used where the subscriber is included. Once {@link App#withBroker} has returned, every method
+ * throws an {@link IllegalStateException}: an application does not change.
  *
  * @since 0.1.0
  */
 public final class Mount {
 
-    private final MountOptions options;
+    private final MountOptions.Draft options;
 
-    Mount(MountOptions options) {
+    Mount(MountOptions.Draft options) {
         this.options = options;
     }
 

@@ -4,7 +4,7 @@ import io.settlestream.kafka.KafkaPublish;
 
 /**
  * Where an application names what it reads from and writes to one broker. Given to {@link App#withBroker}; used only
- * while that call runs.
+ * while that call runs: later every method throws an {@link IllegalStateException}.
  *
  * @param <S> the application's state
  * @since 0.1.0

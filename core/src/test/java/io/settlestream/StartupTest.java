@@ -1,6 +1,8 @@
 package io.settlestream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -21,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.MockConsumer;
@@ -197,12 +200,13 @@ class StartupTest {
     @Test
     @DisplayName("5.2 a limit that is refused changes nothing of the mount")
     void refusedLimit() {
-        MountOptions options = new MountOptions();
-        Mount mount = new Mount(options);
+        MountOptions.Draft draft = new MountOptions.Draft("in");
+        Mount mount = new Mount(draft);
         mount.inFlightLimit(7, 70);
 
         assertThatThrownBy(() -> mount.inFlightLimit(8, 0)).isInstanceOf(IllegalArgumentException.class);
 
+        MountOptions options = draft.done();
         assertThat(options.inFlightRecords()).isEqualTo(7);
         assertThat(options.inFlightBytes()).isEqualTo(70);
     }
@@ -297,6 +301,59 @@ class StartupTest {
 
         assertThat(failure).hasMessageContaining("[127.0.0.1:1]").hasMessageContaining("the reason");
         assertThat(events).as("no consumer was made").containsExactly("afterShutdown");
+    }
+
+    @Test
+    @DisplayName("10.1 an application does not change once it is built: scopes and mounts that were kept refuse")
+    void doesNotChange() {
+        AtomicReference<Scope<NoState>> kept = new AtomicReference<>();
+        AtomicReference<Mount> mount = new AtomicReference<>();
+        App<NoState> app = SettleStream.app("app", "1").withBroker(broker("127.0.0.1:1"), scope -> {
+            kept.set(scope);
+            mount.set(scope.include(text("in")).workers(2));
+            scope.publisher(KafkaPublish.to("out"));
+        });
+        List<java.util.function.Consumer<Mount>> options = List.of(
+                it -> it.workers(1),
+                it -> it.workersByKey(1),
+                it -> it.dedicatedThreads(1),
+                it -> it.onException(ExceptionPolicy.DROP),
+                it -> it.onDecodeFailure(DecodePolicy.FAIL_FAST),
+                it -> it.drainTimeout(Duration.ZERO),
+                it -> it.retryBackoff(Duration.ZERO, Duration.ZERO),
+                it -> it.inFlightLimit(1, 1),
+                it -> it.name("other"));
+
+        assertThat(options)
+                .allSatisfy(option -> assertThatIllegalStateException()
+                        .isThrownBy(() -> option.accept(mount.get()))
+                        .withMessageStartingWith("subscription of in: ")
+                        .withMessageContaining("once withBroker has returned")
+                        .withMessageContaining("scope.include(...)"));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> kept.get().include(text("late")))
+                .withMessageContaining("subscription of late")
+                .withMessageContaining("[127.0.0.1:1]")
+                .withMessageContaining("once withBroker has returned");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> kept.get().publisher(KafkaPublish.to("late")))
+                .withMessageContaining("publisher")
+                .withMessageContaining("once withBroker has returned");
+        assertThat(app).isNotNull();
+    }
+
+    @Test
+    @DisplayName("10.1 a scope is of no use after a function that threw, either")
+    void thrownOutOfTheScope() {
+        AtomicReference<Scope<NoState>> kept = new AtomicReference<>();
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SettleStream.app("app", "1").withBroker(broker("127.0.0.1:1"), scope -> {
+                    kept.set(scope);
+                    throw new IllegalArgumentException("boom");
+                }));
+
+        assertThatIllegalStateException().isThrownBy(() -> kept.get().include(text("late")));
     }
 
     private static KafkaTopic topic(String name) {

@@ -7,110 +7,22 @@ import io.settlestream.internal.settle.Backoff;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** What a mount site has said so far. Filled by one thread while the application is put together. */
-public final class MountOptions {
+/** What a mount site has said; null where that is told apart from a default. */
+public record MountOptions(
+        @Nullable Integer workers,
+        @Nullable Integer workersByKey,
+        LaneKey laneKey,
+        @Nullable Integer dedicatedThreads,
+        ExceptionPolicy onException,
+        DecodePolicy onDecodeFailure,
+        Duration drainTimeout,
+        Backoff backoff,
+        @Nullable Integer inFlightRecords,
+        long inFlightBytes,
+        @Nullable String name) {
 
     private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(10);
     private static final long IN_FLIGHT_BYTES = 64L << 20;
-
-    private @Nullable Integer workers;
-    private @Nullable Integer workersByKey;
-    private LaneKey laneKey = LaneKey.PARTITION;
-    private @Nullable Integer dedicatedThreads;
-    private ExceptionPolicy onException = ExceptionPolicy.FAIL_FAST;
-    private DecodePolicy onDecodeFailure = DecodePolicy.DROP;
-    private Duration drainTimeout = DRAIN_TIMEOUT;
-    private Backoff backoff = Backoff.DEFAULT;
-    private @Nullable Integer inFlightRecords;
-    private long inFlightBytes = IN_FLIGHT_BYTES;
-    private @Nullable String name;
-
-    public void workers(int n) {
-        workers = n;
-    }
-
-    public void workersByKey(int n, LaneKey key) {
-        workersByKey = n;
-        laneKey = key;
-    }
-
-    public void dedicatedThreads(int n) {
-        dedicatedThreads = n;
-    }
-
-    public void onException(ExceptionPolicy policy) {
-        onException = policy;
-    }
-
-    public void onDecodeFailure(DecodePolicy policy) {
-        onDecodeFailure = policy;
-    }
-
-    public void drainTimeout(Duration timeout) {
-        drainTimeout = timeout;
-    }
-
-    public void retryBackoff(Duration first, Duration max) {
-        backoff = new Backoff(first, max);
-    }
-
-    public void inFlightLimit(int records, long bytes) {
-        inFlightRecords = records;
-        inFlightBytes = bytes;
-    }
-
-    public void name(String wanted) {
-        name = wanted;
-    }
-
-    @Nullable
-    Integer workers() {
-        return workers;
-    }
-
-    @Nullable
-    Integer workersByKey() {
-        return workersByKey;
-    }
-
-    LaneKey laneKey() {
-        return laneKey;
-    }
-
-    @Nullable
-    Integer dedicatedThreads() {
-        return dedicatedThreads;
-    }
-
-    ExceptionPolicy onException() {
-        return onException;
-    }
-
-    DecodePolicy onDecodeFailure() {
-        return onDecodeFailure;
-    }
-
-    Duration drainTimeout() {
-        return drainTimeout;
-    }
-
-    Backoff backoff() {
-        return backoff;
-    }
-
-    @Nullable
-    public Integer inFlightRecords() {
-        return inFlightRecords;
-    }
-
-    public long inFlightBytes() {
-        return inFlightBytes;
-    }
-
-    @Nullable
-    String name() {
-        return name;
-    }
 
     /** How many handlers run at a time. */
     int concurrency() {
@@ -121,5 +33,101 @@ public final class MountOptions {
             return workersByKey;
         }
         return dedicatedThreads == null ? 1 : dedicatedThreads;
+    }
+
+    /** What a mount site has said so far. Filled by one thread while the application is put together. */
+    public static final class Draft {
+
+        private final String topic;
+        /** Seen by all threads, so that none of them changes an option in vain without hearing of it. */
+        private volatile boolean done;
+
+        private @Nullable Integer workers;
+        private @Nullable Integer workersByKey;
+        private LaneKey laneKey = LaneKey.PARTITION;
+        private @Nullable Integer dedicatedThreads;
+        private ExceptionPolicy onException = ExceptionPolicy.FAIL_FAST;
+        private DecodePolicy onDecodeFailure = DecodePolicy.DROP;
+        private Duration drainTimeout = DRAIN_TIMEOUT;
+        private Backoff backoff = Backoff.DEFAULT;
+        private @Nullable Integer inFlightRecords;
+        private long inFlightBytes = IN_FLIGHT_BYTES;
+        private @Nullable String name;
+
+        public Draft(String topic) {
+            this.topic = topic;
+        }
+
+        public void workers(int n) {
+            open("workers");
+            workers = n;
+        }
+
+        public void workersByKey(int n, LaneKey key) {
+            open("workersByKey");
+            workersByKey = n;
+            laneKey = key;
+        }
+
+        public void dedicatedThreads(int n) {
+            open("dedicatedThreads");
+            dedicatedThreads = n;
+        }
+
+        public void onException(ExceptionPolicy policy) {
+            open("onException");
+            onException = policy;
+        }
+
+        public void onDecodeFailure(DecodePolicy policy) {
+            open("onDecodeFailure");
+            onDecodeFailure = policy;
+        }
+
+        public void drainTimeout(Duration timeout) {
+            open("drainTimeout");
+            drainTimeout = timeout;
+        }
+
+        public void retryBackoff(Duration first, Duration max) {
+            open("retryBackoff");
+            backoff = new Backoff(first, max);
+        }
+
+        public void inFlightLimit(int records, long bytes) {
+            open("inFlightLimit");
+            inFlightRecords = records;
+            inFlightBytes = bytes;
+        }
+
+        public void name(String wanted) {
+            open("name");
+            name = wanted;
+        }
+
+        /** Ends the draft. */
+        public MountOptions done() {
+            done = true;
+            return new MountOptions(
+                    workers,
+                    workersByKey,
+                    laneKey,
+                    dedicatedThreads,
+                    onException,
+                    onDecodeFailure,
+                    drainTimeout,
+                    backoff,
+                    inFlightRecords,
+                    inFlightBytes,
+                    name);
+        }
+
+        private void open(String option) {
+            if (done) {
+                throw new IllegalStateException("subscription of " + topic + ": " + option
+                        + " cannot be set once withBroker has returned, since an application does not change."
+                        + " Set it where scope.include(...) is called");
+            }
+        }
     }
 }
