@@ -12,7 +12,8 @@ import java.util.function.Consumer;
 
 /**
  * An application: its state, its brokers and what it reads and writes there. Immutable: every method that adds something
- * returns a new application. Building one does no I/O, and one application can be started several times.
+ * returns a new application. Building one does no I/O. One application can be started again and again; several times at
+ * once only if no {@link Scope#publisher} has been handed out, since such a publisher leads to one run at a time.
  *
  * <pre>{@code
  * SettleStream.app("payouts", "0.1.0")
@@ -96,8 +97,8 @@ public final class App<S> {
      * Starts the application and returns when every subscription knows where its partitions start, so that what is
      * published from now on is seen.
      *
-     * @throws StartupException with all mistakes in how the application was put together; or with what failed when it
-     *     was opened, after closing it again
+     * @throws StartupException with all mistakes in how the application was put together, among them that it still runs
+     *     and has handed out publishers; or with what failed when it was opened, after closing it again
      */
     public RunningApp start() {
         return start(SystemEnvironment.create());

@@ -16,8 +16,9 @@ public interface Scope<S> {
 
     /**
      * Declares a publishing site. The publisher can be handed to whatever will use it; it works from the moment the
-     * broker is connected, before {@code afterStartup} hooks, until the service has drained. {@link
-     * KafkaPublish#transform} and {@link KafkaPublish#awaitReport} are for replies, and refused here at startup.
+     * broker is connected, before {@code afterStartup} hooks, until the service has drained. It leads to one run of the
+     * application at a time: a second start is refused while the first still runs. {@link KafkaPublish#transform} and
+     * {@link KafkaPublish#awaitReport} are for replies, and refused here at startup.
      */
     Publisher publisher(KafkaPublish publish);
 }

@@ -3,6 +3,7 @@ package io.settlestream;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -31,6 +32,7 @@ import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -301,6 +303,87 @@ class StartupTest {
 
         assertThat(failure).hasMessageContaining("[127.0.0.1:1]").hasMessageContaining("the reason");
         assertThat(events).as("no consumer was made").containsExactly("afterShutdown");
+    }
+
+    @Test
+    @Timeout(60)
+    @DisplayName("10.1 a second start is refused while the first still runs, whose publishers it would take")
+    void startedTwiceAtOnce() throws Exception {
+        AtomicReference<Publisher> publisher = new AtomicReference<>();
+        App<String> app = SettleStream.app("app", "1")
+                .onStartup(() -> "state")
+                .withBroker(broker("127.0.0.1:1"), scope -> publisher.set(scope.publisher(KafkaPublish.to("out"))));
+        App<String> derived = app.afterStartup(state -> {});
+        AppEnvironment environment = environment(new CopyOnWriteArrayList<>(), Map.of());
+        assertNotRunning(publisher.get());
+
+        try (RunningApp first = app.start(environment)) {
+            for (App<String> second : List.of(app, derived)) {
+                StartupException refused =
+                        catchThrowableOfType(StartupException.class, () -> second.start(environment));
+                assertThat(refused.problems())
+                        .singleElement()
+                        .satisfies(problem -> assertThat(problem)
+                                .contains("publisher of", "[127.0.0.1:1]", "running already", "Stop that run first"));
+            }
+            assertThat(first.health().status()).isEqualTo(Health.Status.RUNNING);
+            publisher.get().publishAndWait("still works");
+        }
+
+        assertNotRunning(publisher.get());
+        try (RunningApp again = derived.start(environment)) {
+            publisher.get().publishAndWait("works again");
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    @DisplayName("10.1 a start that failed keeps no publisher")
+    void failedStartKeepsNothing() {
+        AtomicReference<@Nullable RuntimeException> state = new AtomicReference<>(new IllegalStateException("state"));
+        AtomicReference<@Nullable RuntimeException> hook = new AtomicReference<>(new IllegalStateException("hook"));
+        App<String> app = SettleStream.app("app", "1")
+                .onStartup(() -> {
+                    RuntimeException failure = state.getAndSet(null);
+                    if (failure != null) {
+                        throw failure;
+                    }
+                    return "state";
+                })
+                .withBroker(broker("127.0.0.1:1"), scope -> scope.publisher(KafkaPublish.to("out")))
+                .afterStartup(made -> {
+                    RuntimeException failure = hook.getAndSet(null);
+                    if (failure != null) {
+                        throw failure;
+                    }
+                });
+        AppEnvironment environment = environment(new CopyOnWriteArrayList<>(), Map.of());
+
+        for (String reason : List.of("state", "hook")) {
+            assertThat(catchThrowableOfType(StartupException.class, () -> app.start(environment)))
+                    .hasRootCauseMessage(reason);
+        }
+        assertThatNoException().isThrownBy(() -> app.start(environment).close());
+    }
+
+    @Test
+    @Timeout(60)
+    @DisplayName("10.1 an application without publishers may run several times at once")
+    void severalRuns() {
+        App<NoState> app = SettleStream.app("app", "1").withBroker(broker("127.0.0.1:1"), scope -> {});
+        AppEnvironment environment = environment(new CopyOnWriteArrayList<>(), Map.of());
+
+        try (RunningApp first = app.start(environment);
+                RunningApp second = app.start(environment)) {
+            assertThat(List.of(first.health().status(), second.health().status()))
+                    .containsOnly(Health.Status.RUNNING);
+        }
+    }
+
+    private static void assertNotRunning(Publisher publisher) {
+        PublishException refused = catchThrowableOfType(PublishException.class, () -> publisher.publish("lost"));
+        assertThat(refused.reason()).isEqualTo(PublishException.Reason.CLOSED);
+        assertThat(refused).hasMessageContaining("is not running");
     }
 
     @Test

@@ -36,6 +36,7 @@ public final class AppRuntime implements RunningApp {
 
     private final AppSpec spec;
     private final Object state;
+    private final SiteLease sites;
     private final List<BrokerRuntime> brokers = new ArrayList<>();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     /** Fails with the first thing that makes it pointless to go on with the start. */
@@ -54,10 +55,11 @@ public final class AppRuntime implements RunningApp {
     /** Whether the start has succeeded: only then do shutdown hooks run. */
     private volatile boolean started;
 
-    private AppRuntime(AppSpec spec, Object state, List<BrokerPlan> plans, AppEnvironment environment) {
-        this.spec = spec;
+    private AppRuntime(Checked checked, Object state, AppEnvironment environment) {
+        this.spec = checked.spec();
         this.state = state;
-        for (BrokerPlan plan : plans) {
+        this.sites = checked.sites();
+        for (BrokerPlan plan : checked.plans()) {
             brokers.add(new BrokerRuntime(plan, environment, state, this::failed, startDoomed));
         }
     }
@@ -70,14 +72,25 @@ public final class AppRuntime implements RunningApp {
     }
 
     private static AppRuntime prepare(AppSpec spec, AppEnvironment environment) {
-        List<BrokerPlan> plans = check(spec);
-        Object state;
+        Checked checked = check(spec);
+        boolean prepared = false;
         try {
-            state = spec.makeState();
+            AppRuntime app = new AppRuntime(checked, makeState(spec), environment);
+            prepared = true;
+            return app;
+        } finally {
+            if (!prepared) {
+                checked.sites().end();
+            }
+        }
+    }
+
+    private static Object makeState(AppSpec spec) {
+        try {
+            return spec.makeState();
         } catch (Exception e) {
             throw new StartupException(spec.name(), List.of("onStartup failed: " + e), e);
         }
-        return new AppRuntime(spec, state, plans, environment);
     }
 
     /** Runs an application until it has stopped; see {@link App#run()}. */
@@ -123,7 +136,10 @@ public final class AppRuntime implements RunningApp {
         }
     }
 
-    private static List<BrokerPlan> check(AppSpec spec) {
+    /** An application without mistakes, whose sites are this run's. */
+    private record Checked(AppSpec spec, List<BrokerPlan> plans, SiteLease sites) {}
+
+    private static Checked check(AppSpec spec) {
         List<String> problems = new ArrayList<>();
         if (spec.name().isBlank()) {
             problems.add("the application has no name. Give one to SettleStream.app(...)");
@@ -136,10 +152,12 @@ public final class AppRuntime implements RunningApp {
         for (BrokerSpec broker : spec.brokers()) {
             plans.add(BrokerPlan.check(spec, broker, names, problems));
         }
+        SiteLease sites = SiteLease.take(spec, problems);
         if (!problems.isEmpty()) {
+            sites.end();
             throw new StartupException(spec.name(), problems, null);
         }
-        return plans;
+        return new Checked(spec, plans, sites);
     }
 
     private void open() {
@@ -249,6 +267,7 @@ public final class AppRuntime implements RunningApp {
                         failure.compareAndSet(null, t);
                         result = new ShutdownResult(List.of(), Optional.of(t));
                     }
+                    sites.end();
                     status = failure.get() == null ? Health.Status.STOPPED : Health.Status.FAILED;
                     log.atInfo()
                             .addKeyValue("app", spec.name())

@@ -10,6 +10,7 @@ import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.kafka.KafkaTopic;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** A broker with what is read from it and written to it. */
@@ -23,10 +24,14 @@ public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> s
     /** An included subscriber. */
     public record Mounted(KafkaTopic topic, HandlerSpec handler, MountOptions options) {}
 
-    /** A publisher that was handed out before its application was started; works while the application runs. */
+    /**
+     * A publisher that was handed out before its application was started; works while the application runs. It can lead
+     * to one run at a time, so a run takes it when it begins and leaves it when it has ended; see {@link SiteLease}.
+     */
     public static final class Site implements Publisher {
 
         private final KafkaPublish publish;
+        private final AtomicBoolean taken = new AtomicBoolean();
         private volatile @Nullable Publisher target;
 
         public Site(KafkaPublish publish) {
@@ -37,8 +42,18 @@ public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> s
             return publish;
         }
 
+        /** Whether it was free; then it is the caller's until it is {@link #leave left}. */
+        boolean take() {
+            return taken.compareAndSet(false, true);
+        }
+
         void bind(Publisher running) {
             target = running;
+        }
+
+        void leave() {
+            target = null;
+            taken.set(false);
         }
 
         @Override
@@ -57,7 +72,7 @@ public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> s
                 throw new PublishException(
                         PublishException.Reason.CLOSED,
                         publish.topic().orElse(null),
-                        "the application of this publisher has not been started yet",
+                        "the application of this publisher is not running; publish after its start and before it has stopped",
                         null);
             }
             return running;
