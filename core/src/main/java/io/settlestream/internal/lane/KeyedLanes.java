@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
@@ -55,21 +56,71 @@ public final class KeyedLanes extends Lanes {
         final ArrayDeque<Delivery> queue = new ArrayDeque<>();
         final RetryQueue retries = new RetryQueue(true, backoff, time, () -> wake(this));
 
-        /** Whether a worker runs it, or it stands in {@link #ready}. */
-        boolean held;
+        /** Whether it stands in {@link #ready}. */
+        boolean queued;
+
+        /** The worker that runs it, unless that worker's handler was given up: then any other may go on with the lane. */
+        @Nullable
+        Worker worker;
+
+        /** Its next delivery when it was put into {@link #ready}: what it is ordered by there. */
+        @Nullable
+        Delivery next;
 
         Lane(Object key) {
             this.key = key;
         }
 
+        /** A redelivery that waits for an earlier handler of its record, and until when at the latest. */
+        @Nullable
+        Delivery waits;
+
+        private long waitsUntil;
+        private TimeSource.@Nullable Timer waitTimer;
+
+        boolean held() {
+            return queued || worker != null;
+        }
+
+        @Nullable
+        Delivery peek() {
+            return retries.isEmpty() ? queue.peekFirst() : retries.peek();
+        }
+
         @Nullable
         Delivery poll() {
+            waitIsOver();
             Delivery due = retries.pollDue();
             return due != null || !retries.isEmpty() ? due : queue.pollFirst();
         }
 
         boolean runnable() {
-            return retries.isEmpty() ? !queue.isEmpty() : retries.isDue();
+            return (retries.isEmpty() ? !queue.isEmpty() : retries.isDue()) && !blocked();
+        }
+
+        /** Whether the next delivery still waits for an earlier handler of its record. */
+        boolean blocked() {
+            return waits != null && waits == peek() && waitsUntil - time.nanoTime() > 0 && earlierRuns(waits);
+        }
+
+        /** Whether the next delivery must wait for an earlier handler of its record; it does from now on, bounded. */
+        boolean mustWait() {
+            Delivery next = peek();
+            if (next == null || next == waits || !earlierRuns(next)) {
+                return blocked();
+            }
+            waits = next;
+            waitsUntil = time.nanoTime() + stuckBound.toNanos();
+            waitTimer = time.schedule(stuckBound, () -> wake(this));
+            return true;
+        }
+
+        void waitIsOver() {
+            waits = null;
+            if (waitTimer != null) {
+                waitTimer.cancel();
+                waitTimer = null;
+            }
         }
 
         boolean finished() {
@@ -82,7 +133,12 @@ public final class KeyedLanes extends Lanes {
     private final LaneKey laneKey;
     private final Backoff backoff;
     private final Map<Object, Lane> lanes = new HashMap<>();
-    private final ArrayDeque<Lane> ready = new ArrayDeque<>();
+
+    /**
+     * Lanes that have something to run, the one with the oldest record first: so that the lowest open offsets, and with
+     * them the committed positions, are never far behind, however many keys there are.
+     */
+    private final PriorityQueue<Lane> ready = new PriorityQueue<>(KeyedLanes::byArrival);
 
     public KeyedLanes(
             Workers plan,
@@ -100,6 +156,13 @@ public final class KeyedLanes extends Lanes {
         this.backoff = backoff;
     }
 
+    private static int byArrival(Lane a, Lane b) {
+        if (a.next == null || b.next == null) {
+            return a.next == b.next ? 0 : a.next == null ? -1 : 1;
+        }
+        return a.next.compareByArrival(b.next);
+    }
+
     @Override
     public void offer(Slots slots) {
         lock.lock();
@@ -107,15 +170,17 @@ public final class KeyedLanes extends Lanes {
             if (stopped) {
                 return;
             }
+            int added = 0;
             for (int slot = 0; slot < slots.size(); slot++) {
                 Delivery delivery = new Delivery(shared, slots, slot);
                 Lane lane = laneOf(delivery);
                 lane.queue.addLast(delivery);
-                if (!lane.held && lane.runnable()) {
+                if (!lane.held() && lane.runnable()) {
                     makeReady(lane);
+                    added++;
                 }
             }
-            changed.signalAll();
+            signalWorkers(added);
         } finally {
             lock.unlock();
         }
@@ -159,16 +224,19 @@ public final class KeyedLanes extends Lanes {
         }
     }
 
-    /** Puts back the lane the worker had and takes the one that has waited longest; null when all is closed. */
+    /** Puts back the lane the worker had and takes the one with the oldest record; null when all is closed. */
     private @Nullable Lane takeLane(Worker worker, @Nullable Lane previous) throws InterruptedException {
         lock.lock();
         try {
-            if (previous != null) {
+            if (previous != null && previous.worker == worker) {
+                previous.worker = null;
                 putBack(previous);
             }
             while (!closed) {
-                Lane lane = halted ? null : ready.pollFirst();
+                Lane lane = halted ? null : ready.poll();
                 if (lane != null) {
+                    lane.queued = false;
+                    lane.worker = worker;
                     return lane;
                 }
                 park(worker);
@@ -180,14 +248,15 @@ public final class KeyedLanes extends Lanes {
     }
 
     /** The lane's next delivery, shown as in hand and handed over; null if it has none that may be handled. */
-    private @Nullable Delivery next(Worker worker, Lane lane) throws InterruptedException {
+    private @Nullable Delivery next(Worker worker, Lane lane) {
         lock.lock();
         try {
-            Delivery delivery = halted || closed ? null : lane.poll();
+            Delivery delivery = halted || closed || lane.mustWait() ? null : lane.poll();
             if (delivery == null) {
                 return null;
             }
-            if (begin(worker, delivery) && delivery.handOver()) {
+            worker.begin(delivery);
+            if (delivery.handOver()) {
                 return delivery;
             }
             ended(worker, delivery);
@@ -226,10 +295,9 @@ public final class KeyedLanes extends Lanes {
     private void wake(Lane lane) {
         lock.lock();
         try {
-            if (!lane.held && lane.runnable()) {
+            if (!lane.held() && lane.runnable()) {
                 makeReady(lane);
-                // Not one: it could be a worker that waits for another's handler, which takes no lane.
-                changed.signalAll();
+                signalWorkers(1);
             }
         } finally {
             lock.unlock();
@@ -237,13 +305,13 @@ public final class KeyedLanes extends Lanes {
     }
 
     private void makeReady(Lane lane) {
-        lane.held = true;
-        ready.addLast(lane);
+        lane.queued = true;
+        lane.next = lane.peek();
+        ready.add(lane);
     }
 
     /** After a lane was run: it is ready again, waits for a retry, or is forgotten. */
     private void putBack(Lane lane) {
-        lane.held = false;
         if (lane.runnable()) {
             makeReady(lane);
         } else if (lane.finished()) {
@@ -267,11 +335,27 @@ public final class KeyedLanes extends Lanes {
     }
 
     @Override
+    void onGivenUpEnded() {
+        for (Lane lane : lanes.values()) {
+            if (lane.waits != null) {
+                wake(lane);
+            }
+        }
+    }
+
+    @Override
     void onDiscard() {
         for (Lane lane : List.copyOf(lanes.values())) {
             lane.queue.removeIf(Delivery::cancelled);
             lane.retries.purge();
-            if (!lane.held) {
+            if (lane.waits != null && lane.waits.cancelled()) {
+                lane.waitIsOver();
+            }
+            if (lane.worker != null && lane.worker.givenUp() != null) {
+                // A handler that nobody waits for must not hold up its key when the partition comes back.
+                lane.worker = null;
+            }
+            if (!lane.held()) {
                 // The retry it waited for may be gone, and with it all it had, or what stood behind may go on.
                 putBack(lane);
             }

@@ -41,11 +41,19 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     public record Workers(int count, boolean platformThreads, String threadName) {}
 
     final ReentrantLock lock = new ReentrantLock();
+
+    /** What parked workers wait for: something to take, or the end. */
     final Condition changed = lock.newCondition();
+
+    /** What a worker waits for whose record is still in the hands of an earlier handler. */
+    private final Condition earlierEnded = lock.newCondition();
+
     final TimeSource time;
     private final Listener listener;
     private final Workers plan;
-    private final Duration stuckBound;
+    /** How long a redelivery waits for an earlier handler of its record. */
+    final Duration stuckBound;
+
     private final List<Worker> workers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
 
@@ -94,6 +102,9 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /** Called with the lock: forgets what is queued of assignments that are over. */
     abstract void onDiscard();
 
+    /** Called with the lock: a handler has returned that nobody waited for. */
+    void onGivenUpEnded() {}
+
     // --- life
 
     /** Starts the workers. */
@@ -132,7 +143,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             stopped = true;
             // Nothing to do after a stop. Without one, as when the poll thread has died, nothing more is begun.
             onStop(List.of());
-            changed.signalAll();
+            signal();
         } finally {
             lock.unlock();
         }
@@ -250,7 +261,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             }
             if (unit != null) {
                 log.atWarn()
-                        .addKeyValue("record", unit.unit.deliveries().get(0))
+                        .addKeyValue("record", unit.first())
                         .addKeyValue("interrupted", unit.unit.cancelled())
                         .log("handler still runs although its delivery was given up");
             }
@@ -258,7 +269,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         lock.lock();
         try {
             onDiscard();
-            changed.signalAll();
+            signal();
         } finally {
             lock.unlock();
         }
@@ -270,7 +281,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         for (Worker worker : workers) {
             Worker.GivenUp unit = worker.givenUp();
             if (unit != null) {
-                Delivery first = unit.unit.deliveries().get(0);
+                Delivery first = unit.first();
                 stuck.add(new Health.StuckHandler(
                         first.topic(),
                         first.partition(),
@@ -304,7 +315,18 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
 
     final void givenUpEnded() {
         givenUp.decrementAndGet();
-        signal();
+        lock.lock();
+        try {
+            onGivenUpEnded();
+            signal();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether a handler still runs for an earlier delivery of this record. */
+    final boolean earlierRuns(Unit unit) {
+        return givenUp.get() > 0 && runsElsewhere(unit);
     }
 
     @Override
@@ -327,10 +349,19 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         worker.taking();
     }
 
+    /** With the lock: wakes as many parked workers as there are units to take. */
+    final void signalWorkers(int units) {
+        for (int i = Math.min(units, workers.size()); i > 0; i--) {
+            changed.signal();
+        }
+    }
+
+    /** Makes every worker that waits look again. */
     final void signal() {
         lock.lock();
         try {
             changed.signalAll();
+            earlierEnded.signalAll();
         } finally {
             lock.unlock();
         }
@@ -342,7 +373,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         lock.lock();
         try {
             while (!closed && !unit.cancelled() && runsElsewhere(unit) && time.nanoTime() - deadline < 0) {
-                changed.await();
+                earlierEnded.await();
             }
             return !closed;
         } finally {

@@ -60,6 +60,14 @@ final class RetryQueue {
         return isDue() ? waiting.remove().delivery : null;
     }
 
+    /** The next delivery, due or not. */
+    @Nullable
+    Delivery peek() {
+        dropDiscarded();
+        Waiting next = waiting.peek();
+        return next == null ? null : next.delivery;
+    }
+
     /** Whether {@link #pollDue} would give a delivery. */
     boolean isDue() {
         dropDiscarded();

@@ -69,7 +69,7 @@ public final class SharedLane extends Lanes {
         try {
             if (!stopped) {
                 blocks.addLast(new Block(slots));
-                changed.signalAll();
+                signalWorkers(slots.size());
             }
         } finally {
             lock.unlock();
@@ -83,7 +83,7 @@ public final class SharedLane extends Lanes {
             if (!stopped) {
                 retries.add(delivery);
                 attention = true;
-                changed.signalAll();
+                signalWorkers(1);
             }
         } finally {
             lock.unlock();
@@ -112,6 +112,8 @@ public final class SharedLane extends Lanes {
             return false;
         }
         delivery.nextAttempt();
+        // What the attempt before left behind; an interrupt that gives the delivery up comes with a refusal.
+        boolean unused = Thread.interrupted();
         return delivery.handOver();
     }
 

@@ -4,6 +4,7 @@ import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Unit;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -62,6 +63,12 @@ final class Worker {
             this.since = before == null ? now : before.since;
             this.again = before != null;
             this.whole = unit.cancelled();
+        }
+
+        /** The first of its deliveries that was given up. */
+        Delivery first() {
+            List<Delivery> deliveries = unit.deliveries();
+            return deliveries.stream().filter(Delivery::cancelled).findFirst().orElse(deliveries.get(0));
         }
     }
 

@@ -154,6 +154,24 @@ class LaneGiveUpTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"BY_PARTITION", "BY_KEY"})
+    @DisplayName("1.3: a key waits for a stuck handler no longer than the bound")
+    void keyWaitsUpToTheBound(Kind kind) throws Exception {
+        CountDownLatch stuck = new CountDownLatch(1);
+        try (LaneRig rig = stuckAt(kind, 2, stuck)) {
+            rig.offer(rig.assign(0), 0, 2);
+            rig.await("waits", () -> rig.time.timers() == 1);
+            rig.awaitQuietWorkers();
+            assertThat(rig.counters.acked.sum()).isZero();
+            rig.time.advance(LaneRig.STUCK_BOUND);
+            rig.await("acked", () -> rig.counters.acked.sum() == 2);
+            assertThat(rig.lanes().stuckHandlers()).hasSize(1);
+            stuck.countDown();
+            rig.await("stale", () -> rig.counters.stale.sum() == 1);
+        }
+    }
+
     @Test
     @DisplayName("1.3: a redelivery that waits for a stuck handler when the lanes close is not begun")
     void closeEndsTheWait() throws Exception {

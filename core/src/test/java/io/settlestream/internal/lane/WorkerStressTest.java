@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.DisplayName;
@@ -26,6 +27,11 @@ class WorkerStressTest {
     private static final List<ConsumerRecord<byte[], byte[]>> ONE = Records.row(ORDERS_3, 0, 1);
     private static final int UNITS = 100_000;
 
+    /** However the threads are scheduled, a run goes on until this many units were given up. */
+    private static final int GIVEN_UP = 100;
+
+    private record Tally(int units, int refused) {}
+
     @Test
     @DisplayName("1.3: an interrupt never hits a worker that has nothing in hand or something else")
     void interruptsExactly() {
@@ -36,31 +42,34 @@ class WorkerStressTest {
         Worker worker =
                 new Worker(new SharedLane(new Workers(0, true, ""), new ManualTime(), null, null, null, null, null));
         SplittableRandom speeds = random.split();
-        FutureTask<Integer> working = new FutureTask<>(() -> work(worker, speeds));
+        AtomicInteger givenUp = new AtomicInteger();
+        FutureTask<Tally> working = new FutureTask<>(() -> work(worker, speeds, givenUp));
         Thread thread = Thread.ofPlatform().daemon().start(working);
 
-        int givenUp = 0;
         while (!working.isDone()) {
             Unit unit = worker.unit();
             if (unit != null) {
                 unit.deliveries().get(0).owner().discard();
-                givenUp += worker.giveUp(0) != null ? 1 : 0;
+                if (worker.giveUp(0) != null) {
+                    givenUp.incrementAndGet();
+                }
             }
             for (int i = random.nextInt(50); i > 0; i--) {
                 Thread.onSpinWait();
             }
         }
-        int refused = working.get(20, TimeUnit.SECONDS);
+        Tally tally = working.get(20, TimeUnit.SECONDS);
         thread.join();
-        assertThat(givenUp).isPositive();
-        assertThat(refused).isLessThan(UNITS);
+        assertThat(tally.refused()).isLessThan(tally.units());
         assertThat(worker.givenUp()).isNull();
     }
 
-    private static int work(Worker worker, SplittableRandom random) {
+    private static Tally work(Worker worker, SplittableRandom random, AtomicInteger givenUp) {
+        int units = 0;
         int refused = 0;
         worker.bind(Thread.currentThread());
-        for (int i = 0; i < UNITS; i++) {
+        while (units < UNITS || givenUp.get() < GIVEN_UP) {
+            units++;
             OwnedPartition partition = new OwnedPartition(ORDERS_3, Slots.State.SETTLED, settled -> {});
             Delivery delivery = new Delivery(null, partition.register(ONE, 1, 0, 0), 0);
             worker.begin(delivery);
@@ -81,6 +90,6 @@ class WorkerStressTest {
                     .as("interrupted with nothing in hand")
                     .isFalse();
         }
-        return refused;
+        return new Tally(units, refused);
     }
 }
