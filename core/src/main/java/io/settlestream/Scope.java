@@ -11,7 +11,10 @@ import io.settlestream.kafka.KafkaPublish;
  */
 public interface Scope<S> {
 
-    /** Adds a subscription. The handler may need the application's state type or any supertype of it. */
+    /**
+     * Adds a subscription. The handler may need the application's state type or any supertype of it. A topic that is read
+     * in the same group already is refused at startup, since each would get only a part of the records.
+     */
     Mount include(Subscriber<?, ? super S> subscriber);
 
     /**

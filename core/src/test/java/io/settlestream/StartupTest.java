@@ -306,6 +306,32 @@ class StartupTest {
     }
 
     @Test
+    @DisplayName("9.2 one topic mounted twice in one group is refused: each would get only a part of the records")
+    void oneTopicTwiceInOneGroup() {
+        App<NoState> app = SettleStream.app("app", "1")
+                .withBroker(broker("127.0.0.1:1", "127.0.0.1:2"), scope -> {
+                    scope.include(text("in"));
+                    scope.include(text("in")).name("again");
+                    scope.include(text(KafkaTopic.of("in").group("other")));
+                    scope.include(text("different"));
+                })
+                .withBroker(broker("127.0.0.1:2,127.0.0.1:1"), scope -> scope.include(batch(KafkaTopic.of("in"))))
+                .withBroker(broker("127.0.0.1:3"), scope -> scope.include(text("in")));
+
+        StartupException report = catchThrowableOfType(StartupException.class, app::start);
+
+        assertThat(report.problems())
+                .satisfiesExactly(
+                        again -> assertThat(again)
+                                .startsWith("subscription again: ")
+                                .contains("topic in", "group group", "by subscription in already")
+                                .contains("KafkaTopic.group(...)", "workers(n)"),
+                        elsewhere -> assertThat(elsewhere)
+                                .startsWith("subscription in-3: ")
+                                .contains("by subscription in already"));
+    }
+
+    @Test
     @Timeout(60)
     @DisplayName("10.1 a second start is refused while the first still runs, whose publishers it would take")
     void startedTwiceAtOnce() throws Exception {
@@ -443,7 +469,7 @@ class StartupTest {
         return KafkaTopic.of(name).group("group");
     }
 
-    private static KafkaBroker broker(String bootstrap) {
+    private static KafkaBroker broker(String... bootstrap) {
         return KafkaBroker.of(bootstrap).defaultGroup("group");
     }
 

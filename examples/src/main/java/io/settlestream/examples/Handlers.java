@@ -61,10 +61,16 @@ final class Handlers {
         log.info("{} at {}", payouts, broker);
     }
 
-    static void lanes(Scope<Clients> scope) {
-        scope.include(TAKE_CHARGE).workers(8); // any order
-        scope.include(TAKE_CHARGE).workersByKey(8, LaneKey.RECORD_KEY); // in order for each key
+    static void batches(Scope<Clients> scope) {
         scope.include(RECONCILE.batch(500));
+    }
+
+    static void anyOrder(Scope<Clients> scope) {
+        scope.include(TAKE_CHARGE).workers(8);
+    }
+
+    static void inOrderForEachKey(Scope<Clients> scope) {
+        scope.include(TAKE_CHARGE).workersByKey(8, LaneKey.RECORD_KEY);
     }
 
     static App<Clients> app(KafkaBroker broker) {

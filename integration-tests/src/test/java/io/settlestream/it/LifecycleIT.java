@@ -335,6 +335,9 @@ class LifecycleIT {
                 })
                 .start()) {
             LiveKafka.eventually("both see all", () -> mine.size() >= 20 && theirs.size() >= 20);
+            assertThat(app.health().subscriptions())
+                    .extracting(Health.Subscription::name)
+                    .containsExactly(topic, topic + "-2");
         }
 
         assertThat(mine).containsExactlyInAnyOrderElementsOf(all);

@@ -61,7 +61,7 @@ class PublisherIT {
         assertThat(refusal(site.get(), Message.of("early"))).satisfies(early -> {
             assertThat(early.reason()).isEqualTo(Reason.CLOSED);
             assertThat(early.topic()).isEqualTo(out);
-            assertThat(early).hasMessageContaining("not been started");
+            assertThat(early).hasMessageContaining("is not running");
         });
         try (RunningApp running = app.start()) {
             assertThat(inHook.get()).isEqualTo(new PublishedRecord(out, 0, 0));

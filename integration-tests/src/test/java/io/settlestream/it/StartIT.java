@@ -26,8 +26,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -99,20 +101,20 @@ class StartIT {
             kafka.produce(topic, 0, "old");
             KafkaTopic source = KafkaTopic.of(topic).startOffset(StartOffset.LATEST);
 
-            try (RunningApp app = SettleStream.app("start-it", "1")
-                    .withBroker(broker(protocol), scope -> {
-                        scope.include(noting(source));
-                        scope.include(noting(source));
-                        scope.include(noting(source));
-                    })
-                    .start()) {
+            App<NoState> member = SettleStream.app("start-it", "1")
+                    .withBroker(broker(protocol), scope -> scope.include(noting(source)));
+            List<CompletableFuture<RunningApp>> members = Stream.generate(
+                            () -> CompletableFuture.supplyAsync(member::start, Thread::startVirtualThread))
+                    .limit(3)
+                    .toList();
+            try {
+                members.forEach(LiveKafka::get);
                 kafka.produce(topic, 0, "new0");
                 kafka.produce(topic, 1, "new1");
                 LiveKafka.eventually(
                         "round " + round + " sees both", () -> seen.contains("new0") && seen.contains("new1"));
-                assertThat(app.health().subscriptions())
-                        .extracting(Health.Subscription::name)
-                        .containsExactly(topic, topic + "-2", topic + "-3");
+            } finally {
+                members.forEach(each -> each.join().close());
             }
             assertThat(seen).doesNotContain("old");
         }

@@ -154,8 +154,13 @@ public final class ClientProperties {
         return "broker " + PropertyValue.oneLine(broker.bootstrapServers().toString());
     }
 
+    /** The broker's nodes one by one, however they were listed. */
+    public static List<String> nodes(KafkaBroker broker) {
+        return BootstrapServers.split(broker.bootstrapServers());
+    }
+
     private static List<String> nodes(KafkaBroker broker, Report report) {
-        List<String> nodes = BootstrapServers.split(broker.bootstrapServers());
+        List<String> nodes = nodes(broker);
         BootstrapServers.mistake(nodes).ifPresent(mistake -> report.add(label(broker), mistake + "."));
         return nodes;
     }

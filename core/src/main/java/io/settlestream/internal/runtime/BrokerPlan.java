@@ -15,8 +15,11 @@ import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.kafka.KafkaTopic;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -42,10 +45,20 @@ record BrokerPlan(
         return new Check(app, spec, names, problems).run();
     }
 
-    /** Names that an application has given out: what is called the same is told apart by a number. */
+    /** What an application has given out so far, over all its brokers. */
     static final class Names {
         private final Set<String> given = new HashSet<>();
+        private final Map<Membership, String> members = new HashMap<>();
 
+        /** What makes two subscriptions members of one group that share the records of one topic. */
+        private record Membership(Set<?> nodes, String group, String topic) {}
+
+        /** The subscription that is in this group for this topic already, if there is one; else this one is from now on. */
+        Optional<String> member(List<?> nodes, String group, String topic, String name) {
+            return Optional.ofNullable(members.putIfAbsent(new Membership(Set.copyOf(nodes), group, topic), name));
+        }
+
+        /** What is called the same is told apart by a number. */
         String unique(String wanted) {
             String name = wanted;
             for (int n = 2; !given.add(name); n++) {
@@ -117,6 +130,8 @@ record BrokerPlan(
                 problems.add(where + ": no consumer group. Name one for it with KafkaTopic.group(...), or one for all"
                         + " subscriptions of the broker with KafkaBroker.defaultGroup(...)");
                 group = "none";
+            } else {
+                checkMembership(where, topic.name(), group, name);
             }
             ConsumerSettings consumer =
                     ClientProperties.consumer(broker, topic, commit, group, app.name() + "-" + name, name, problems);
@@ -141,6 +156,14 @@ record BrokerPlan(
                     records != null ? records : (long) POLLS_IN_FLIGHT * consumer.maxPollRecords(),
                     options.inFlightBytes());
             return new Mount(plan, commit, codec, mounted.handler(), options);
+        }
+
+        private void checkMembership(String where, String topic, String group, String name) {
+            names.member(ClientProperties.nodes(broker), group, topic, name)
+                    .ifPresent(other -> problems.add(where + ": topic " + topic + " is read in group " + group
+                            + " by subscription " + other + " already, so each would get only a part of the records."
+                            + " Give one of them another KafkaTopic.group(...) to have both read all of them; or"
+                            + " include one only, with workers(n), to have more handled at a time"));
         }
 
         private void checkWorkers(String where, BrokerSpec.Mounted mounted) {
