@@ -3,7 +3,8 @@ package io.settlestream;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A {@link ReplyHandler} that answers later. The lane takes its next delivery when the stage completes.
+ * A {@link ReplyHandler} that answers later. The lane takes its next delivery when the stage completes, as with an
+ * {@link AsyncHandler}.
  *
  * @param <T> the decoded value
  * @param <R> the reply's value

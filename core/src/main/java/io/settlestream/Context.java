@@ -32,7 +32,7 @@ public interface Context<S> {
     /** The record's key as it arrived, or null. The array is not copied: treat it as read-only. */
     byte @Nullable [] key();
 
-    /** The record's headers, read-only. */
+    /** The record's headers, read-only: adding or removing one throws an {@link IllegalStateException}. */
     Headers headers();
 
     /** 1 for the first delivery in this assignment of the partition, one more for each retry. */

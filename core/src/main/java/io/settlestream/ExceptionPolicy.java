@@ -1,7 +1,7 @@
 package io.settlestream;
 
 /**
- * What settles a delivery whose handler threw an exception.
+ * What settles a delivery whose handler threw an exception; under Tracked also one whose reply can never be published.
  *
  * @since 0.1.0
  */

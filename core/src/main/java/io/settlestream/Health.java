@@ -105,9 +105,9 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      * @param dropped deliveries settled by drop
      * @param retried attempts that ended in a retry
      * @param unsupportedRetries retries asked for under Auto, where nothing comes back
-     * @param exceptions attempts in which the handler threw
+     * @param exceptions attempts in which the handler threw; a batch is one attempt
      * @param undecodable records that could not be decoded
-     * @param failedReplies replies that Kafka did not accept
+     * @param failedReplies replies that Kafka did not accept, or that could not be published at all
      * @param stale outcomes that came too late to count
      * @param batchMismatches batch answers with too few or too many outcomes
      * @param rebalances how often partitions were assigned, revoked or lost

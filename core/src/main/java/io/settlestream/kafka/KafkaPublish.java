@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 public final class KafkaPublish {
 
     /**
-     * Changes a reply before it is published: its headers, key, partition or topic.
+     * Changes a reply before it is published: its headers, key, partition or topic. A topic that it sets counts more than
+     * that of the reply's type ({@link io.settlestream.Outgoing}), of the site and of the handler's own message.
      *
      * @since 0.1.0
      */
@@ -82,7 +83,7 @@ public final class KafkaPublish {
         return new KafkaPublish(topic, queueTimeout, true, transform);
     }
 
-    /** Changes each reply before it is published. */
+    /** Changes each reply before it is published. What it throws is treated as thrown by the handler. */
     public KafkaPublish transform(Transform transform) {
         return new KafkaPublish(topic, queueTimeout, awaitReport, Objects.requireNonNull(transform, "transform"));
     }

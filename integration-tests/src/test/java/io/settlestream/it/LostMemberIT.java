@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.settlestream.HandlerOutcome;
 import io.settlestream.Health;
 import io.settlestream.RunningApp;
+import io.settlestream.Subscriber;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -125,6 +128,54 @@ class LostMemberIT {
             LiveKafka.eventually("nothing is stuck any more", () -> app.health().healthy());
             assertThat(Members.health(app).counts().stale()).isEqualTo(1);
             assertThat(members.ledger.violations()).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = "CLASSIC_EAGER", mode = EnumSource.Mode.EXCLUDE)
+    @DisplayName("1.3, 1.4 the redelivery waits for a handler that answers later, too, and a stop does not")
+    void redeliveryWaitsForStage(GroupProtocol protocol) {
+        Duration bound = Duration.ofMillis(400);
+        try (Members members = members(protocol)) {
+            CompletableFuture<HandlerOutcome> never = new CompletableFuture<>();
+            AtomicInteger begun = new AtomicInteger();
+            WatchedClients clients = new WatchedClients();
+            AtomicReference<RunningApp> started = new AtomicReference<>();
+            List<Duration> waited = new CopyOnWriteArrayList<>();
+            members.produce(3);
+            Subscriber<String, Object> subscriber = Subscriber.on(members.topic(), String.class)
+                    .handleAsync((value, context) -> {
+                        if (context.offset() == 0) {
+                            if (begun.incrementAndGet() == 1) {
+                                return never;
+                            }
+                            Members.health(started.get()).stuckHandlers().forEach(stuck -> waited.add(stuck.age()));
+                        }
+                        return CompletableFuture.completedFuture(HandlerOutcome.ack());
+                    });
+            RunningApp app = members.start(
+                    members.app("member", mount -> mount.workers(3).drainTimeout(bound), subscriber), clients);
+            started.set(app);
+            LiveKafka.eventually(
+                    "all are handled but one",
+                    () -> Members.health(app).counts().acked() == 2);
+            CountDownLatch polls = members.releasedAtTheEnd(clients.holdPolls());
+            LiveKafka.eventually("the member is out", () -> members.count() == 0);
+            polls.countDown();
+            members.awaitCommittedEnd();
+
+            assertThat(waited).singleElement().satisfies(age -> assertThat(age).isGreaterThanOrEqualTo(bound));
+            assertThat(Members.health(app).stuckHandlers())
+                    .extracting(Health.StuckHandler::offset)
+                    .containsExactly(0L);
+            assertThat(LiveKafka.get(app.shutdown()).clean()).isTrue();
+            assertThat(never).as("the user's stage is the user's").isNotDone();
+
+            never.complete(HandlerOutcome.ack());
+            LiveKafka.eventually(
+                    "the late outcome is counted",
+                    () -> Members.health(app).counts().stale() == 1);
+            assertThat(Members.health(app).stuckHandlers()).isEmpty();
         }
     }
 

@@ -12,6 +12,7 @@ import io.settlestream.PublishException.Reason;
 import io.settlestream.Reply;
 import io.settlestream.RunningApp;
 import io.settlestream.Subscriber;
+import io.settlestream.kafka.Commit;
 import io.settlestream.kafka.KafkaPublish;
 import java.time.Duration;
 import java.util.List;
@@ -39,6 +40,10 @@ class ReplyIT {
     /** A value that knows its topic. */
     @Outgoing("reply-paid")
     record Paid(long id) {}
+
+    /** A value that knows its topic, and may be sent elsewhere. */
+    @Outgoing("reply-redirected")
+    record Redirected(String value) {}
 
     @ParameterizedTest
     @ValueSource(strings = {"classic", "consumer"})
@@ -86,7 +91,7 @@ class ReplyIT {
         Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
                 .handleReply(Paid.class, (value, context) -> switch (value) {
                     case "drop" -> Reply.drop();
-                    case "retry" -> context.attempt() < 3 ? Reply.retry() : Reply.none(HandlerOutcome.ack());
+                    case "retry" -> context.attempt() < 3 ? Reply.retry() : Reply.ack();
                     default -> Reply.of(new Paid(Long.parseLong(value)));
                 })
                 .reply();
@@ -131,6 +136,56 @@ class ReplyIT {
             assertReply(record, "A", topic + "-0@0");
         });
         assertThat(kafka.read(other, 1)).singleElement().satisfies(record -> assertReply(record, "B", topic + "-0@1"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    @DisplayName("6.1 a topic that a transform sets counts more than the type's, the site's and the handler's")
+    void transformRedirects(boolean namedByType) {
+        String topic = kafka.topic("replies-in", 1);
+        String out = kafka.topic("replies-out", 1);
+        String other = kafka.topic("replies-other", 1);
+        KafkaPublish.Transform redirect =
+                (reply, delivery) -> delivery.offset() == 0 ? reply.to(other) : reply.header("kept", "");
+        var draft = Subscriber.on(Services.tracked(topic, group), String.class);
+        Subscriber<String, Object> subscriber = namedByType
+                ? draft.<Redirected, Object>handleReply(
+                                Redirected.class, (value, context) -> Reply.message(Message.of(new Redirected(value))))
+                        .reply(KafkaPublish.create().transform(redirect))
+                : draft.<String, Object>handleReply(String.class, (value, context) -> Reply.of(value))
+                        .reply(KafkaPublish.to(out).transform(redirect));
+        if (namedByType) {
+            kafka.create("reply-redirected", 1);
+        }
+        kafka.produce(topic, 0, "a", "b");
+
+        try (RunningApp app = Services.start(subscriber)) {
+            LiveKafka.eventually("the position moves", () -> committed(topic).equals(Map.of(0, 2L)));
+            assertThat(app.health().healthy()).isTrue();
+        }
+
+        assertThat(kafka.read(other, 1)).hasSize(1);
+        assertThat(kafka.read(namedByType ? "reply-redirected" : out, 1)).hasSize(1);
+    }
+
+    @Test
+    @DisplayName("6.1 a handler's own topic next to the site's stays refused, with a transform that sets none")
+    void handlersTopicStaysRefused() {
+        String topic = kafka.topic("replies-in", 1);
+        String out = kafka.topic("replies-out", 1);
+        Subscriber<String, Object> subscriber = Subscriber.on(Services.tracked(topic, group), String.class)
+                .handleReply(
+                        String.class,
+                        (value, context) -> Reply.message(Message.of(value).to(out)))
+                .reply(KafkaPublish.to(out).transform((reply, delivery) -> reply.header("a", "b")));
+        kafka.produce(topic, 0, "a");
+
+        try (RunningApp app = Services.start(subscriber, mount -> mount.onException(ExceptionPolicy.DROP))) {
+            LiveKafka.eventually("the position moves", () -> committed(topic).equals(Map.of(0, 1L)));
+            assertThat(Services.counts(app).failedReplies()).isEqualTo(1);
+        }
+
+        assertThat(kafka.read(out, 1)).isEmpty();
     }
 
     private static void assertReply(ConsumerRecord<byte[], byte[]> record, String value, String from) {
@@ -322,12 +377,13 @@ class ReplyIT {
         String topic = kafka.topic("replies-in", 1);
         String out = kafka.topic("replies-out", 1, Map.of("max.message.bytes", "5000"));
         List<String> seen = new CopyOnWriteArrayList<>();
-        Subscriber<String, Object> subscriber = tooLarge(where, topic, out, seen);
+        Subscriber<String, Object> subscriber = tooLarge(where, Commit.tracked(), topic, out, seen);
         kafka.produce(topic, 0, "a", "large", "b");
 
         try (RunningApp app = Services.start(subscriber, mount -> mount.onException(ExceptionPolicy.DROP))) {
             LiveKafka.eventually("all is settled", () -> committed(topic).equals(Map.of(0, 3L)));
-            assertThat(Services.counts(app).exceptions()).isEqualTo(1);
+            assertThat(Services.counts(app).failedReplies()).isEqualTo(1);
+            assertThat(Services.counts(app).exceptions()).isZero();
             assertThat(Services.counts(app).dropped()).isEqualTo(1);
             assertThat(Services.counts(app).retried()).isZero();
             assertThat(app.health().healthy()).isTrue();
@@ -339,17 +395,44 @@ class ReplyIT {
 
     @ParameterizedTest
     @EnumSource
+    @DisplayName("2.2 under Auto a reply that cannot heal is reported and lost like any other, whatever the policy")
+    void tooLargeLost(TooLarge where) {
+        String topic = kafka.topic("replies-in", 1);
+        String out = kafka.topic("replies-out", 1, Map.of("max.message.bytes", "5000"));
+        Subscriber<String, Object> subscriber =
+                tooLarge(where, Commit.auto(), topic, out, new CopyOnWriteArrayList<>());
+        kafka.produce(topic, 0, "a", "large", "b");
+
+        try (RunningApp app = Services.start(subscriber, mount -> mount.onException(ExceptionPolicy.FAIL_FAST))) {
+            LiveKafka.eventually(
+                    "all is handled",
+                    () -> committed(topic).equals(Map.of(0, 3L))
+                            && Services.counts(app).acked() == 2);
+            assertThat(Services.counts(app).failedReplies()).isEqualTo(1);
+            assertThat(Services.counts(app).exceptions()).isZero();
+            assertThat(app.health().healthy()).isTrue();
+        }
+
+        assertThat(kafka.readValues(out, 1)).extracting(String::strip).containsExactly("a", "b");
+    }
+
+    @ParameterizedTest
+    @EnumSource
     @DisplayName("6.3, 7.5 a reply that is too large under FAIL_FAST: the record stays open and the service stops")
     void tooLargeFails(TooLarge where) {
         String topic = kafka.topic("replies-in", 1);
         String out = kafka.topic("replies-out", 1, Map.of("max.message.bytes", "5000"));
-        Subscriber<String, Object> subscriber = tooLarge(where, topic, out, new CopyOnWriteArrayList<>());
+        Subscriber<String, Object> subscriber =
+                tooLarge(where, Commit.tracked(), topic, out, new CopyOnWriteArrayList<>());
         kafka.produce(topic, 0, "a", "large", "b");
 
         try (RunningApp app = Services.start(subscriber)) {
             LiveKafka.eventually("the service stops", () -> app.stopping().isDone());
             assertThat(Services.stopped(app).failure())
-                    .hasValueSatisfying(failure -> assertThat(failure.getCause())
+                    .hasValueSatisfying(failure -> assertThat(failure)
+                            .hasMessageContaining(
+                                    "the reply to " + topic + "-0@1 cannot be published: TOO_LARGE, topic " + out)
+                            .cause()
                             .isInstanceOfSatisfying(PublishException.class, publish -> {
                                 assertThat(publish.reason()).isEqualTo(Reason.TOO_LARGE);
                                 assertThat(publish.topic()).isEqualTo(out);
@@ -359,9 +442,10 @@ class ReplyIT {
         assertThat(committed(topic)).isEqualTo(Map.of(0, 1L));
     }
 
-    private Subscriber<String, Object> tooLarge(TooLarge where, String topic, String out, List<String> seen) {
+    private Subscriber<String, Object> tooLarge(
+            TooLarge where, Commit commit, String topic, String out, List<String> seen) {
         int size = where == TooLarge.FOR_THE_PRODUCER ? 2_000_000 : 6_000;
-        return Subscriber.on(Services.tracked(topic, group), String.class)
+        return Subscriber.on(Services.topic(topic, group, commit), String.class)
                 .handleReply(String.class, (value, context) -> {
                     seen.add(value);
                     // As large as records are. With tiny ones in front of a large one Kafka's producer splits its batch

@@ -15,6 +15,8 @@ import io.settlestream.internal.settle.Settlement;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -67,7 +69,9 @@ final class BatchDeliveryRunner implements BatchRunner {
             outcome = Invocation.present(
                     handler.handle(Collections.unmodifiableList(values), new Elements(deliveries)), "an outcome");
         } catch (Throwable t) {
-            deliveries.forEach(delivery -> ending.add(delivery, policies.threw(delivery, t)));
+            Map<Delivery, Disposition> dispositions = policies.threw(deliveries, t);
+            // In their order, as they come back in it.
+            deliveries.forEach(delivery -> ending.add(delivery, Objects.requireNonNull(dispositions.get(delivery))));
             return;
         }
         switch (outcome) {

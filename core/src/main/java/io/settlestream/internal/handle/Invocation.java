@@ -6,6 +6,7 @@ import io.settlestream.Handler;
 import io.settlestream.HandlerOutcome;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.HandBack;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -28,21 +29,39 @@ interface Invocation {
     static Invocation async(AsyncHandler<?, ?> handler) {
         AsyncHandler<Object, Object> typed = (AsyncHandler<Object, Object>) handler;
         return (value, delivery, lanes) ->
-                present(await(typed.handle(value, (Context<Object>) delivery)), "an outcome");
+                present(await(typed.handle(value, (Context<Object>) delivery), delivery), "an outcome");
     }
 
-    /** Waits for a stage on the lane's thread; an interrupt ends the wait. */
-    static <T> T await(@Nullable CompletionStage<T> stage) throws Exception {
-        try {
-            return present(stage, "a stage").toCompletableFuture().get();
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof Exception cause) {
-                throw cause;
+    /**
+     * Waits for a stage on the lane's thread. Ends by an interrupt, unless that says that the delivery was given up: then
+     * it waits on and throws the interrupt at the end. What the stage stands for still runs, so the delivery must stay
+     * in the worker's hands, where a redelivery of the record and health find it. Cancelling the stage would only end it,
+     * not the work behind it.
+     */
+    static <T> T await(@Nullable CompletionStage<T> stage, Delivery delivery) throws Exception {
+        CompletableFuture<T> answer = present(stage, "a stage").toCompletableFuture();
+        InterruptedException givenUp = null;
+        while (true) {
+            try {
+                T value = answer.get();
+                if (givenUp != null) {
+                    throw givenUp;
+                }
+                return value;
+            } catch (InterruptedException e) {
+                if (e == givenUp || !delivery.cancelled()) {
+                    throw e;
+                }
+                givenUp = e;
+            } catch (ExecutionException e) {
+                if (e.getCause() instanceof Exception cause) {
+                    throw cause;
+                }
+                if (e.getCause() instanceof Error cause) {
+                    throw cause;
+                }
+                throw e;
             }
-            if (e.getCause() instanceof Error cause) {
-                throw cause;
-            }
-            throw e;
         }
     }
 

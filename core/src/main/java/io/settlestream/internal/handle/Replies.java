@@ -14,6 +14,7 @@ import io.settlestream.internal.settle.Disposition;
 import io.settlestream.internal.settle.HandBack;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.kafka.KafkaPublish;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +48,8 @@ final class Replies {
     @SuppressWarnings("unchecked")
     Invocation async(AsyncReplyHandler<?, ?, ?> handler) {
         AsyncReplyHandler<Object, Object, Object> typed = (AsyncReplyHandler<Object, Object, Object>) handler;
-        return (value, delivery, lanes) -> answer(Invocation.await(typed.handle(value, delivery)), delivery, lanes);
+        return (value, delivery, lanes) ->
+                answer(Invocation.await(typed.handle(value, delivery), delivery), delivery, lanes);
     }
 
     private @Nullable HandlerOutcome answer(@Nullable Reply<?> reply, Delivery delivery, HandBack lanes)
@@ -55,20 +57,35 @@ final class Replies {
         return switch (Invocation.present(reply, "a reply")) {
             case Reply.None<?> none -> none.outcome();
             case Reply.Publish<?> answer -> {
+                Message<?> said = answer.message();
                 Message<?> message = publish.transform().isPresent()
-                        ? publish.transform().get().apply(answer.message(), delivery)
-                        : answer.message();
-                send(message, delivery, lanes);
+                        ? transformed(publish.transform().get(), said, delivery)
+                        : said;
+                String redirected = Objects.equals(message.topic(), said.topic()) ? null : message.topic();
+                send(message, redirected, delivery, lanes);
                 yield null;
             }
         };
     }
 
-    private void send(Message<?> message, Delivery delivery, HandBack lanes) throws Exception {
+    private static Message<?> transformed(KafkaPublish.Transform transform, Message<?> said, Delivery delivery) {
+        return Objects.requireNonNull(
+                transform.apply(said, delivery), "the transform of a reply gave null instead of a message");
+    }
+
+    /**
+     * @param redirected the topic that a transform has set, or null
+     */
+    private void send(Message<?> message, @Nullable String redirected, Delivery delivery, HandBack lanes)
+            throws Exception {
         Report report = new Report(delivery, lanes, publish.awaitsReport() ? new CompletableFuture<>() : null);
         delivery.owner().reportAwaited();
         try {
-            site.send(message, report);
+            if (redirected == null) {
+                site.send(message, report);
+            } else {
+                site.sendTo(redirected, message, report);
+            }
         } catch (PublishException refused) {
             report.failed(refused);
         } catch (Throwable t) {
@@ -98,9 +115,10 @@ final class Replies {
 
         @Override
         public void failed(PublishException failure) {
-            Disposition disposition = failure.reason().canHeal()
-                    ? settlement.replyFailed(delivery, failure)
-                    : policies.threw(delivery, failure);
+            Disposition disposition =
+                    settlement.losesFailedReplies() || failure.reason().canHeal()
+                            ? settlement.replyFailed(delivery, failure)
+                            : policies.replyRefused(delivery, failure);
             if (disposition == Disposition.RETRY) {
                 lanes.retry(delivery);
             } else if (disposition == Disposition.FAILED) {

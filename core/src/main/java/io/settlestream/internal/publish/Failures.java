@@ -2,6 +2,7 @@ package io.settlestream.internal.publish;
 
 import io.settlestream.PublishException;
 import io.settlestream.PublishException.Reason;
+import io.settlestream.internal.health.SilencedException;
 import org.apache.kafka.clients.producer.BufferExhaustedException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
@@ -34,7 +35,7 @@ final class Failures {
                 reason,
                 topic,
                 "A record for topic " + shown + " was not accepted: " + why(reason) + cause(failure),
-                failure);
+                told(failure));
     }
 
     static PublishException closed(String topic) {
@@ -109,6 +110,16 @@ final class Failures {
             case NOT_ACCEPTED, DESTINATION, UNKNOWN_PARTITION, NOT_ENCODABLE ->
                 "Kafka refused it, or did not answer in time";
         };
+    }
+
+    /** Kafka's own exceptions; what came from elsewhere, such as a partitioner, without its words. */
+    private static Throwable told(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (!(cause instanceof KafkaException)) {
+                return SilencedException.of(failure);
+            }
+        }
+        return failure;
     }
 
     /** What Kafka says, which names topics, sizes and times. Others' messages may quote the record, so only their kind. */

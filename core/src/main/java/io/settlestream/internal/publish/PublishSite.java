@@ -9,6 +9,7 @@ import io.settlestream.PublishedRecord;
 import io.settlestream.Publisher;
 import io.settlestream.codec.Codec;
 import io.settlestream.internal.codec.Codecs;
+import io.settlestream.internal.health.SilencedException;
 import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
@@ -91,12 +92,17 @@ public final class PublishSite implements Publisher {
      * @throws InterruptedException if interrupted while waiting for room or for metadata; the message is not sent
      */
     public void send(Message<?> message, ReportListener listener) throws InterruptedException {
-        broker.send(record(message), queueTimeout, listener);
+        broker.send(record(message, null), queueTimeout, listener);
+    }
+
+    /** {@link #send Sends} a message to a topic, whatever else names one: a transform has redirected it. */
+    public void sendTo(String destination, Message<?> message, ReportListener listener) throws InterruptedException {
+        broker.send(record(message, destination), queueTimeout, listener);
     }
 
     @Override
     public CompletionStage<PublishedRecord> publish(Message<?> message) {
-        ProducerRecord<byte[], byte[]> record = record(message);
+        ProducerRecord<byte[], byte[]> record = record(message, null);
         CompletableFuture<PublishedRecord> published = new CompletableFuture<>();
         try {
             broker.send(record, queueTimeout, new Completion(published));
@@ -119,9 +125,9 @@ public final class PublishSite implements Publisher {
         return waiting.await();
     }
 
-    private ProducerRecord<byte[], byte[]> record(Message<?> message) {
+    private ProducerRecord<byte[], byte[]> record(Message<?> message, @Nullable String redirected) {
         TypeRoute route = route(message.value().getClass());
-        String destination = destination(route, message.topic());
+        String destination = redirected != null ? redirected : destination(route, message.topic());
         return new ProducerRecord<>(
                 destination,
                 message.partition(),
@@ -174,9 +180,10 @@ public final class PublishSite implements Publisher {
             return codec.encode(value);
         } catch (EncodeException failure) {
             throw notEncodable(route, destination, ": " + failure.getMessage(), failure);
-        } catch (RuntimeException failure) {
-            // Its message may quote the value.
+        } catch (Exception failure) {
             throw notEncodable(route, destination, " (" + failure.getClass().getSimpleName() + ").", failure);
+        } catch (Error failure) {
+            throw SilencedException.error(failure);
         }
     }
 
@@ -188,13 +195,12 @@ public final class PublishSite implements Publisher {
                         .toList();
     }
 
-    private static PublishException notEncodable(
-            TypeRoute route, String destination, String why, RuntimeException failure) {
+    private static PublishException notEncodable(TypeRoute route, String destination, String why, Exception failure) {
         return new PublishException(
                 Reason.NOT_ENCODABLE,
                 destination,
                 "The codec could not encode a " + route.type() + " for topic " + TopicName.shown(destination) + why,
-                failure);
+                SilencedException.of(failure));
     }
 
     private static String twoNames(TypeRoute route, @Nullable String site, @Nullable String named) {

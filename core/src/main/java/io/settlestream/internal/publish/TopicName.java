@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Names of topics as messages bring them: anything, as a message may take its topic from data. */
-final class TopicName {
+public final class TopicName {
 
     private static final Pattern OUT_OF_PLACE = Pattern.compile("[^a-zA-Z0-9._-]");
     /** As long as Kafka accepts them, so that a legal name is shown whole. */
@@ -30,7 +30,7 @@ final class TopicName {
     }
 
     /** The name as it may stand in a message. */
-    static String shown(String topic) {
+    public static String shown(String topic) {
         String start = topic.length() <= SHOWN ? topic : topic.substring(0, SHOWN) + "...";
         return OUT_OF_PLACE.matcher(start).replaceAll("?");
     }

@@ -56,6 +56,11 @@ public final class AutoSettlement implements Settlement {
     }
 
     @Override
+    public boolean losesFailedReplies() {
+        return true;
+    }
+
+    @Override
     public Disposition replyFailed(Delivery delivery, PublishException failure) {
         counters.failedReplies.increment();
         failedReplies.failed(n -> log.atWarn()

@@ -125,7 +125,7 @@ public final class Delivery implements Context<Object>, Unit {
 
     @Override
     public Headers headers() {
-        return record.headers();
+        return new ReadOnlyHeaders(record.headers());
     }
 
     @Override

@@ -20,6 +20,9 @@ public sealed interface Settlement permits AutoSettlement, TrackedSettlement {
     /** Ends an attempt with an outcome. */
     Disposition settle(Delivery delivery, HandlerOutcome outcome);
 
-    /** Ends an attempt whose reply Kafka did not accept, though it might accept the same reply later. */
+    /** Whether a reply that Kafka did not accept is lost, so that it makes no difference whether it could heal. */
+    boolean losesFailedReplies();
+
+    /** Ends an attempt whose reply Kafka did not accept, though it might accept the same reply later, or it is lost. */
     Disposition replyFailed(Delivery delivery, PublishException failure);
 }

@@ -49,6 +49,11 @@ public final class TrackedSettlement implements Settlement {
     }
 
     @Override
+    public boolean losesFailedReplies() {
+        return false;
+    }
+
+    @Override
     public Disposition replyFailed(Delivery delivery, PublishException failure) {
         counters.failedReplies.increment();
         failedReplies.failed(n -> log.atWarn()

@@ -5,6 +5,7 @@ import static io.settlestream.internal.publish.Publishing.small;
 import static io.settlestream.internal.publish.Publishing.texts;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.settlestream.EncodeException;
 import io.settlestream.Message;
@@ -18,6 +19,8 @@ import io.settlestream.internal.publish.Publishing.NoCodec;
 import io.settlestream.internal.publish.Publishing.Plain;
 import io.settlestream.internal.publish.Publishing.Texts;
 import io.settlestream.kafka.KafkaPublish;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -280,10 +283,10 @@ class PublishSiteTest {
             "6.1: a value without a codec, and one its codec refuses, are not encodable; 12.1: the value stays out")
     void notEncodable() {
         CodecProvider refusing = texts(Plain.class, plain -> {
-            throw new EncodeException("text must not be empty", null);
+            throw new EncodeException("text must not be empty", new IllegalStateException("secret"));
         });
         CodecProvider broken = texts(Paid.class, paid -> {
-            throw new IllegalStateException("secret " + paid);
+            throw new IllegalStateException("secret " + paid, new IllegalArgumentException("secret"));
         });
         BrokerPublisher other = publishing.broker(TestCodecs.of(refusing, broken));
 
@@ -300,6 +303,29 @@ class PublishSiteTest {
                 .message()
                 .contains("payouts.done", "IllegalStateException")
                 .doesNotContain("secret", "815");
+        assertThat(threw).hasStackTraceContaining("IllegalArgumentException");
+        assertThat(List.of(refused, threw)).allSatisfy(failure -> {
+            StringWriter trace = new StringWriter();
+            failure.printStackTrace(new PrintWriter(trace));
+            assertThat(trace.toString()).doesNotContain("secret", "815");
+        });
+    }
+
+    @Test
+    @DisplayName("6.1: a topic that a transform has set counts more than that of the type, the site and the message")
+    void redirected() throws InterruptedException {
+        siteTo("site").sendTo("elsewhere", Message.of(new Paid(1)).to("message"), new Reports());
+
+        assertThat(producer.taken.remove().record().topic()).isEqualTo("elsewhere");
+    }
+
+    @Test
+    @DisplayName("6.1: a redirected message needs a legal topic as well")
+    void redirectedToNowhere() {
+        PublishException refused = catchThrowableOfType(
+                PublishException.class, () -> site.sendTo("no good", Message.of(new Paid(1)), new Reports()));
+
+        assertThat(refused.reason()).isEqualTo(Reason.ILLEGAL_TOPIC);
     }
 
     private PublishSite siteTo(String topic) {
