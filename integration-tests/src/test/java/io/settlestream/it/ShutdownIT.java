@@ -90,7 +90,7 @@ class ShutdownIT {
         long seed = System.nanoTime();
         System.out.println("repeatsNothing(" + lane + ") seed " + seed);
         Random random = new Random(seed);
-        int records = 600;
+        int records = 1_800;
         String in = kafka.topic("busy", 3);
         String out = kafka.topic("replies", 1);
         produceKeyed(in, records + 1, random);

@@ -409,8 +409,10 @@ public final class Subscription {
         if (!poll.starts.allKnown()) {
             return ASK_AGAIN;
         }
-        boolean behind = poll.committer.behind(poll.assignment.owned());
+        // In this order: what is settled between the two is seen as behind. The other way round it could be missed by
+        // both, and its commit would wait for the longest fetch.
         boolean open = poll.assignment.owned().stream().anyMatch(p -> p.openRecords() > 0);
+        boolean behind = poll.committer.behind(poll.assignment.owned());
         Duration longest = plan.longestFetch();
         longest = open && LOOK_AROUND.compareTo(longest) < 0 ? LOOK_AROUND : longest;
         if (open || behind) {
