@@ -72,7 +72,10 @@ public final class App<S> {
         return new App<>(spec.withOnShutdown(Objects.requireNonNull(hook, "hook")));
     }
 
-    /** Runs when everything is closed, also after a startup that failed once the state was made. */
+    /**
+     * Runs when everything is closed, also after a startup that failed once the state was made. When a signal ends the
+     * JVM, this is the last code that is sure to run.
+     */
     public App<S> afterShutdown(Hook<? super S> hook) {
         return new App<>(spec.withAfterShutdown(Objects.requireNonNull(hook, "hook")));
     }
@@ -110,8 +113,9 @@ public final class App<S> {
     }
 
     /**
-     * Starts the application and blocks until it has stopped: by a signal, by {@link RunningApp#shutdown} or by a
-     * failure.
+     * Starts the application and blocks until it has stopped: by a signal or by a failure. A signal, SIGTERM or Ctrl-C,
+     * stops it gracefully, also while it is still starting; the JVM ends as soon as that is done, so the code behind this
+     * call may never run then. What is to be done at the end in any case belongs into {@link #afterShutdown}.
      *
      * @throws StartupException as {@link #start()}
      * @throws ServiceFailedException if the application stopped because it failed
@@ -121,8 +125,9 @@ public final class App<S> {
     }
 
     /**
-     * {@link #run() Runs} the application as a program: exits the JVM with 0 after a clean stop, else with 1. A stop by a
-     * signal is as graceful, and leaves the exit code to the JVM: 143 for SIGTERM.
+     * {@link #run() Runs} the application as a program and exits the JVM: with 0 after a clean stop, else with 1. A stop by
+     * a signal is as graceful, and leaves the exit code to the JVM: 143 for SIGTERM. Code behind this call never runs;
+     * what is to be done at the end belongs into {@link #afterShutdown}.
      */
     @SuppressWarnings("IncorrectMainMethod") // called by a program's own main, and reads like it
     public void main(String... args) {

@@ -44,7 +44,8 @@ import org.slf4j.LoggerFactory;
  * in a process of its own writes its warnings and errors to {@code stderr.log} in its directory.
  *
  * <p>Any thread may use an instance. A node in this JVM keeps the JVM alive until {@link #close()} or
- * {@link System#exit}, which closes it in a shutdown hook. It also shares its fate: Kafka ends the JVM when it cannot
+ * {@link System#exit}, which closes it in a shutdown hook unless {@link Builder#withoutShutdownHook()} says that somebody
+ * else does. It also shares its fate: Kafka ends the JVM when it cannot
  * write to its directory any more, be it deleted or the disk full.
  *
  * @since 0.1.0
@@ -60,13 +61,19 @@ public final class EmbeddedKafka implements AutoCloseable {
     private @Nullable Admin admin;
     private final ReentrantLock closing = new ReentrantLock();
     private boolean closed;
-    private final Thread shutdownHook = new Thread(this::closeAll, "embedded-kafka-shutdown");
+    private final @Nullable Thread shutdownHook;
 
-    private EmbeddedKafka(ClusterDirectory directory, List<KafkaNode> nodes, Duration startTimeout) {
+    private EmbeddedKafka(
+            ClusterDirectory directory, List<KafkaNode> nodes, Duration startTimeout, boolean closesWithJvm) {
         this.directory = directory;
         this.nodes = nodes;
         this.startTimeout = startTimeout;
-        Runtime.getRuntime().addShutdownHook(shutdownHook);
+        if (closesWithJvm) {
+            shutdownHook = new Thread(this::closeAll, "embedded-kafka-shutdown");
+            Runtime.getRuntime().addShutdownHook(shutdownHook);
+        } else {
+            shutdownHook = null;
+        }
     }
 
     /**
@@ -237,6 +244,9 @@ public final class EmbeddedKafka implements AutoCloseable {
     @Override
     public void close() {
         closeAll();
+        if (shutdownHook == null) {
+            return;
+        }
         try {
             Runtime.getRuntime().removeShutdownHook(shutdownHook);
         } catch (IllegalStateException e) {
@@ -305,6 +315,7 @@ public final class EmbeddedKafka implements AutoCloseable {
         private @Nullable Path logDirectory;
         private int port;
         private Duration startTimeout = Duration.ofMinutes(1);
+        private boolean closesWithJvm = true;
         private final Map<String, String> brokerConfig = new TreeMap<>();
 
         private Builder() {}
@@ -422,6 +433,26 @@ public final class EmbeddedKafka implements AutoCloseable {
         }
 
         /**
+         * Leaves it to the caller alone to close it, also when the JVM is told to end. The JVM runs its shutdown hooks at
+         * the same time, so Kafka's own would take it away from a service in this JVM that is stopping gracefully in
+         * another one; let that close it instead when it is done:
+         *
+         * <pre>{@code
+         * try (EmbeddedKafka kafka = EmbeddedKafka.builder().withoutShutdownHook().start()) {
+         *     app(kafka.bootstrapServers()).afterShutdown(state -> kafka.close()).run();
+         * }
+         * }</pre>
+         *
+         * <p>If nobody closes it, nodes end with the JVM, in this one as if killed, and a temporary directory is left.
+         *
+         * @return this builder
+         */
+        public Builder withoutShutdownHook() {
+            closesWithJvm = false;
+            return this;
+        }
+
+        /**
          * Starts the nodes and returns when clients see all of them and a controller leads.
          *
          * @return the running Kafka, to be closed by the caller
@@ -438,7 +469,7 @@ public final class EmbeddedKafka implements AutoCloseable {
                         id, directory.clusterId(), directory.ofNode(id), ports, asProcess, Map.copyOf(brokerConfig));
                 members.add(new KafkaNode(spec, runner(spec), startTimeout));
             }
-            var kafka = new EmbeddedKafka(directory, List.copyOf(members), startTimeout);
+            var kafka = new EmbeddedKafka(directory, List.copyOf(members), startTimeout, closesWithJvm);
             try {
                 kafka.startNodes();
                 return kafka;

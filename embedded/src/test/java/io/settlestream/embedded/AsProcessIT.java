@@ -160,6 +160,19 @@ class AsProcessIT {
     }
 
     @Test
+    @DisplayName("A Kafka without a shutdown hook is left to its owner when the JVM exits")
+    void leftToItsOwner() throws Exception {
+        Process launcher = Launcher.launch(Ending.EXIT_WITHOUT_HOOK, temp);
+
+        launcher.outputWriter().close();
+        assertThat(launcher.waitFor(Clients.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                .isTrue();
+
+        assertThat(launcher.exitValue()).isZero();
+        assertThat(temp).isNotEmptyDirectory();
+    }
+
+    @Test
     @DisplayName("A wrong broker setting is an error with the reason that the process gave")
     void failures() {
         assertThatThrownBy(EmbeddedKafka.builder().asProcess().brokerConfig("num.io.threads", "many")::start)

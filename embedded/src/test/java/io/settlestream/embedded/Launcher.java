@@ -15,7 +15,9 @@ final class Launcher {
         /** A node runs, another one is paused, and the JVM goes on until it is killed. */
         WAIT_WITH_PROCESSES,
         /** A node as a process and one in the JVM run when the JVM exits. */
-        EXIT
+        EXIT,
+        /** As that, but the one in the JVM has no shutdown hook. */
+        EXIT_WITHOUT_HOOK
     }
 
     /** Starts the other JVM and returns when its Kafka runs. */
@@ -45,8 +47,12 @@ final class Launcher {
                 System.out.println(STARTED);
                 System.in.read();
             }
-            case EXIT -> {
-                EmbeddedKafka.start();
+            case EXIT, EXIT_WITHOUT_HOOK -> {
+                var builder = EmbeddedKafka.builder();
+                if (Ending.valueOf(args[0]) == Ending.EXIT_WITHOUT_HOOK) {
+                    builder.withoutShutdownHook();
+                }
+                builder.start();
                 System.out.println(STARTED);
                 System.in.read();
                 System.exit(0);

@@ -1,5 +1,7 @@
 package io.settlestream.examples;
 
+import io.settlestream.App;
+import io.settlestream.ShutdownResult;
 import io.settlestream.embedded.EmbeddedKafka;
 import java.nio.file.Path;
 
@@ -29,6 +31,18 @@ final class Embedded {
             // two of three copies are in sync: acks=all still succeeds
             kafka.node(0).start();
         }
+    }
+
+    static ShutdownResult serviceWithItsOwnKafka() {
+        try (EmbeddedKafka kafka = EmbeddedKafka.builder().withoutShutdownHook().start()) {
+            return app(kafka.bootstrapServers())
+                    .afterShutdown(state -> kafka.close())
+                    .run();
+        }
+    }
+
+    private static App<Handlers.Clients> app(String bootstrapServers) {
+        return Handlers.app(Configuration.broker("changeit").bootstrapServers(bootstrapServers));
     }
 
     private static void runMyService(String bootstrapServers) {

@@ -1,7 +1,6 @@
 package io.settlestream.examples.payouts;
 
 import io.settlestream.App;
-import io.settlestream.RunningApp;
 import io.settlestream.embedded.EmbeddedKafka;
 import io.settlestream.examples.payouts.PayoutService.Clients;
 import java.time.Duration;
@@ -56,14 +55,20 @@ public final class PayoutsMain implements Callable<Integer> {
             log.atInfo().addKeyValue("bootstrap", bootstrap).log("payouts service starts");
             return app(bootstrap).run().clean() ? 0 : 1;
         }
-        try (EmbeddedKafka kafka = EmbeddedKafka.start()) {
+        try (EmbeddedKafka kafka = EmbeddedKafka.builder().withoutShutdownHook().start()) {
             for (String topic : new String[] {"payouts", "payouts.done", "page-views", "statements"}) {
                 kafka.createTopic(topic, PARTITIONS);
             }
             log.atInfo()
                     .addKeyValue("bootstrap", kafka.bootstrapServers())
                     .log("payouts service starts, with a Kafka of its own that is gone when it stops");
-            return runUntilStopped(app(kafka.bootstrapServers()));
+            // After a signal the JVM ends when the service has stopped, and the end of this block may not be reached.
+            return app(kafka.bootstrapServers())
+                            .afterShutdown(state -> kafka.close())
+                            .run()
+                            .clean()
+                    ? 0
+                    : 1;
         }
     }
 
@@ -75,12 +80,5 @@ public final class PayoutsMain implements Callable<Integer> {
                 PayoutService.Sources.create(),
                 () -> options.clients(bankDelay, seed),
                 options.workers());
-    }
-
-    /** A signal ends this Kafka and the service at the same time, so there is no graceful stop to wait for. */
-    private static int runUntilStopped(App<Clients> app) {
-        RunningApp running = app.start();
-        running.stopping().join();
-        return running.shutdown().join().clean() ? 0 : 1;
     }
 }
