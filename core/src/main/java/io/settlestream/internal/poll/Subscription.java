@@ -45,11 +45,7 @@ import org.slf4j.LoggerFactory;
  * between it looks at what others asked of it ({@link #drain}, {@link #close}), pauses and resumes partitions, and
  * commits. Nothing else touches the consumer.
  *
- * <pre>
- *   CONNECTING --> RUNNING --> DRAINING --> DRAINED --> CLOSED
- *        |            |                        ^
- *        +------------+--- (failed) -----------+   a failed one is drained and closed like any other
- * </pre>
+ * <p>What it has come to is its {@link Phase}.
  */
 public final class Subscription {
 
@@ -60,14 +56,6 @@ public final class Subscription {
 
     /** How long a fetch lasts while it is not known where partitions start, because the cluster did not answer. */
     private static final Duration ASK_AGAIN = Duration.ofMillis(100);
-
-    private enum Phase {
-        CONNECTING,
-        RUNNING,
-        DRAINING,
-        DRAINED,
-        CLOSED
-    }
 
     private final SubscriptionPlan plan;
     private final KafkaClients clients;
@@ -196,7 +184,7 @@ public final class Subscription {
         if (!started) {
             closed.complete(null);
         }
-        tell(() -> phase = Phase.CLOSED);
+        tell(() -> become(Phase.CLOSED));
         return closed;
     }
 
@@ -387,9 +375,13 @@ public final class Subscription {
 
     private void checkReady(PollThread poll) {
         if (phase == Phase.CONNECTING && poll.assignment.known() && poll.starts.allKnown()) {
-            phase = Phase.RUNNING;
+            become(Phase.RUNNING);
             ready.complete(null);
         }
+    }
+
+    private void become(Phase next) {
+        phase = phase.to(next);
     }
 
     private boolean stopping() {
@@ -457,7 +449,7 @@ public final class Subscription {
     private void beginDrain(long deadline) {
         if (phase == Phase.CONNECTING || phase == Phase.RUNNING) {
             PollThread poll = running;
-            phase = Phase.DRAINING;
+            become(Phase.DRAINING);
             drainDeadline = deadline;
             if (poll != null) {
                 poll.assignment.stopping();
@@ -478,7 +470,7 @@ public final class Subscription {
             lanes.giveUpRunning();
         }
         if (late || quiet(poll)) {
-            phase = Phase.DRAINED;
+            become(Phase.DRAINED);
             drained.complete(null);
         }
     }
