@@ -39,6 +39,10 @@ final class Publishing {
         return at;
     }
 
+    static Reply<Paid> withKeyAndHeader(Payout payout) {
+        return Reply.message(Message.of(new Paid(payout.id())).key("account-7").header("origin", "payouts"));
+    }
+
     static KafkaPublish bounded() {
         return KafkaPublish.to("payouts.done").queueTimeout(Duration.ofSeconds(5));
     }

@@ -121,7 +121,9 @@ final class Policies {
             return failed(
                     List.of(delivery),
                     "the reply to " + delivery + " cannot be published: " + refusal.reason()
-                            + (topic == null ? "" : ", topic " + TopicName.shown(topic)) + "; " + STAYS_OPEN
+                            + (topic == null ? "" : ", topic " + TopicName.shown(topic)) + " (" + refusal.getMessage()
+                            + "); "
+                            + STAYS_OPEN
                             + ON_EXCEPTION,
                     refusal);
         }

@@ -237,8 +237,12 @@ public final class AppRuntime implements RunningApp {
     }
 
     private void failed(Throwable cause) {
-        failure.compareAndSet(null, cause);
+        boolean first = failure.compareAndSet(null, cause);
         if (started) {
+            if (first) {
+                // A start that fails throws what it failed of; from here on nobody may be waiting to be told.
+                log.atError().addKeyValue("app", spec.name()).setCause(cause).log("failed, stopping");
+            }
             stop(StopReason.FAILURE);
         }
     }
