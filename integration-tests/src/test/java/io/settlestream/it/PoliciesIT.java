@@ -3,6 +3,7 @@ package io.settlestream.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import ch.qos.logback.classic.Level;
 import io.settlestream.DecodePolicy;
 import io.settlestream.ExceptionPolicy;
 import io.settlestream.HandlerOutcome;
@@ -27,6 +28,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -65,13 +67,14 @@ class PoliciesIT {
                 });
         kafka.produce(topic, 0, "good", "bad", "behind", "far behind");
 
-        try (RunningApp app = Services.start(subscriber, mount -> {
-            switch (workers) {
-                case "shared" -> mount.workers(3);
-                case "keyed" -> mount.workersByKey(3, LaneKey.RECORD_KEY);
-                default -> {}
-            }
-        })) {
+        try (CapturedLog log = new CapturedLog(Level.ERROR, "io.settlestream");
+                RunningApp app = Services.start(subscriber, mount -> {
+                    switch (workers) {
+                        case "shared" -> mount.workers(3);
+                        case "keyed" -> mount.workersByKey(3, LaneKey.RECORD_KEY);
+                        default -> {}
+                    }
+                })) {
             LiveKafka.eventually("the service stops", () -> app.stopping().isDone());
             assertThat(app.stopping().join()).isEqualTo(RunningApp.StopReason.FAILURE);
             assertThat(Services.stopped(app).failure())
@@ -81,6 +84,10 @@ class PoliciesIT {
                             .hasRootCauseMessage("cannot"));
             assertThat(app.health().status()).isEqualTo(Health.Status.FAILED);
             assertThat(Services.subscription(app).failure()).isPresent();
+            assertThat(log.lines())
+                    .singleElement(InstanceOfAssertFactories.STRING)
+                    .as("said once, with what was thrown")
+                    .contains(topic + "-0@1", "IllegalStateException: cannot");
         }
 
         assertThat(kafka.committed(group, topic)).isEqualTo(Map.of(0, 1L));
