@@ -71,6 +71,9 @@ public final class KeyedLanes extends Lanes {
             this.key = key;
         }
 
+        /** When it was put into {@link #ready}, as a count: of records that arrived together, whose turn it is. */
+        long turn;
+
         /** A redelivery that waits for an earlier handler of its record, and until when at the latest. */
         @Nullable
         Delivery waits;
@@ -140,6 +143,8 @@ public final class KeyedLanes extends Lanes {
      */
     private final PriorityQueue<Lane> ready = new PriorityQueue<>(KeyedLanes::byArrival);
 
+    private long turns;
+
     public KeyedLanes(
             Workers plan,
             TimeSource time,
@@ -158,9 +163,10 @@ public final class KeyedLanes extends Lanes {
 
     private static int byArrival(Lane a, Lane b) {
         if (a.next == null || b.next == null) {
-            return a.next == b.next ? 0 : a.next == null ? -1 : 1;
+            return a.next == b.next ? Long.compare(a.turn, b.turn) : a.next == null ? -1 : 1;
         }
-        return a.next.compareByArrival(b.next);
+        int byArrival = a.next.compareByArrival(b.next);
+        return byArrival != 0 ? byArrival : Long.compare(a.turn, b.turn);
     }
 
     @Override
@@ -307,6 +313,7 @@ public final class KeyedLanes extends Lanes {
     private void makeReady(Lane lane) {
         lane.queued = true;
         lane.next = lane.peek();
+        lane.turn = turns++;
         ready.add(lane);
     }
 
