@@ -20,6 +20,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterAll;
@@ -190,14 +191,15 @@ class LaneGiveUpTest {
 
     /** One handler runs for a partition that is gone, and does not care. */
     private static LaneRig stuckAt(Kind kind, int workers, CountDownLatch stuck) throws InterruptedException {
-        AtomicInteger begun = new AtomicInteger();
+        AtomicReference<OwnedPartition> gone = new AtomicReference<>();
         LaneRig rig = LaneRig.start(kind, workers, (lanes, delivery) -> {
-            if (begun.getAndIncrement() == 0) {
+            if (delivery.owner() == gone.get()) {
                 ignoringInterrupts(stuck);
             }
             return lanes.ack(delivery);
         });
         OwnedPartition before = rig.assign(0);
+        gone.set(before);
         rig.offer(before, 0, 1);
         rig.awaitBegun("0@0#1");
         rig.lose(before);

@@ -35,7 +35,7 @@ class WorkerStressTest {
     @Test
     @DisplayName("1.3: an interrupt never hits a worker that has nothing in hand or something else")
     void interruptsExactly() {
-        Seeds.each(4, WorkerStressTest::run);
+        Seeds.each(15, WorkerStressTest::run);
     }
 
     private static void run(SplittableRandom random) throws Exception {
