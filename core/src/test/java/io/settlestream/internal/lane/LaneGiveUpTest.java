@@ -12,6 +12,7 @@ import io.settlestream.internal.lane.LaneRig.Kind;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.testing.Records;
 import io.settlestream.internal.testing.Seeds;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -33,6 +34,9 @@ import org.slf4j.LoggerFactory;
 
 /** Handlers whose delivery is given up: by a revocation, by a loss, by a stop that waits no longer. */
 class LaneGiveUpTest {
+
+    /** Long for a retry, short for a stuck handler. */
+    private static final Duration A_WAIT = Duration.ofMillis(100);
 
     private static final Logger LOG = (Logger) LoggerFactory.getLogger(Lanes.class);
 
@@ -401,6 +405,74 @@ class LaneGiveUpTest {
                     rig.lanes().giveUpDiscarded();
                 }
                 assertThat(rig.failures).isEmpty();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName(
+            "3.1, 3.4, 3.8: while partitions come and go, all that is live is handled until it is acked, none twice")
+    void partitionsComeAndGo(Kind kind) {
+        Seeds.each(10, random -> partitionsComeAndGo(kind, random));
+    }
+
+    private static void partitionsComeAndGo(Kind kind, SplittableRandom random) throws Exception {
+        Map<String, AtomicInteger> running = new ConcurrentHashMap<>();
+        SplittableRandom answers = random.split();
+        try (LaneRig rig = LaneRig.start(kind, (lanes, delivery) -> {
+            AtomicInteger here = running.computeIfAbsent(delivery.toString(), d -> new AtomicInteger());
+            assertThat(here.incrementAndGet()).as("at a time of %s", delivery).isEqualTo(1);
+            int answer;
+            synchronized (answers) {
+                answer = answers.nextInt(10);
+            }
+            if (answer < 3) {
+                LaneRig.yieldToOthers();
+            }
+            here.decrementAndGet();
+            return answer == 0 ? lanes.retry(delivery) : lanes.ack(delivery);
+        })) {
+            rig.begunIsKept = false;
+            OwnedPartition[] partitions = {rig.assign(0), rig.assign(1), rig.assign(2)};
+            long[] ends = new long[partitions.length];
+            for (int turn = 0; turn < 300; turn++) {
+                int p = random.nextInt(partitions.length);
+                switch (random.nextInt(8)) {
+                    case 0 -> {
+                        rig.lose(partitions[p]);
+                        partitions[p] = rig.assign(p);
+                        ends[p] = 0;
+                    }
+                    case 1, 2 -> rig.time.advance(A_WAIT);
+                    case 3 -> {
+                        Object unused = ends[p] == 0 ? null : partitions[p].position();
+                        partitions[p].compact();
+                    }
+                    default -> {
+                        String[] keys = new String[1 + random.nextInt(6)];
+                        for (int i = 0; i < keys.length; i++) {
+                            keys[i] = random.nextInt(5) == 0 ? null : "key-" + random.nextInt(5);
+                        }
+                        rig.offer(partitions[p], ends[p], keys);
+                        ends[p] += keys.length;
+                    }
+                }
+            }
+            rig.await("none stuck", () -> rig.lanes().stuckHandlers().isEmpty());
+            rig.passTimeUntil(
+                    "all acked",
+                    () -> !rig.failures.isEmpty()
+                            || List.of(partitions).stream().allMatch(each -> each.openRecords() == 0));
+            assertThat(rig.failures).isEmpty();
+            for (int p = 0; p < partitions.length; p++) {
+                if (ends[p] > 0) {
+                    assertThat(rig.position(partitions[p])).isEqualTo(ends[p]);
+                }
+            }
+            rig.awaitQuiet();
+            if (rig.lanes() instanceof KeyedLanes keyed) {
+                assertThat(keyed.lanes()).isZero();
             }
         }
     }
