@@ -213,7 +213,13 @@ final class ProcessNode implements NodeRunner {
             throw new UnsupportedOperationException(
                     "%s cannot be paused: that takes POSIX signals, and there is no %s here.".formatted(spec, SHELL));
         }
-        String script = "kill -STOP $1 && echo paused && read end; kill -CONT $1";
+        // The signal is only queued when kill returns: a busy thread may still answer a request. Where /proc tells the
+        // state of threads, it is waited for until all have stopped.
+        String script = """
+                stopped() { ! grep -L '^State:.T' /proc/$1/task/*/status 2>/dev/null | grep -q .; }
+                kill -STOP $1 && until stopped $1; do sleep 0.01; done && echo paused && read end
+                kill -CONT $1
+                """;
         String answer;
         try {
             Process guard = new ProcessBuilder(SHELL.toString(), "-c", script, "pause", Long.toString(child.pid()))
