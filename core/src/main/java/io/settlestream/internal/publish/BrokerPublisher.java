@@ -55,7 +55,7 @@ public final class BrokerPublisher {
         this.settings = settings;
         this.codecs = codecs;
         this.time = time;
-        this.inFlight = new InFlight(settings.bufferMemory() / 2, time);
+        this.inFlight = new InFlight(settings.bufferMemory() / 3, time);
     }
 
     /** A publishing site. All sites share the producer and the bound in front of it. */

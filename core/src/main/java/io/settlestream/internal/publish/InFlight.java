@@ -16,13 +16,15 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Capacity.</b> A producer that runs out of {@code buffer.memory} blocks in {@code send}, so the capacity must be
  * so low that it does not run out. A record takes what {@link RecordSize} says, but memory is handed out by the batch:
  * {@code batch.size}, or the record if it is larger. Two batches of a partition that follow each other because the first
- * was full hold more than one {@code batch.size} between them, so full batches waste less than half. Half of {@code
- * buffer.memory} as the capacity therefore covers every mix of record sizes; the other half also feeds the batches that
- * leave before they are full, about two for each partition that is written to: 500 partitions with Kafka's defaults (32
- * MiB, batches of 16 KiB). A service that trickles into more partitions than that finds the producer's buffer full
- * before this bound is reached; then {@code send} waits up to {@code max.block.ms} and fails with {@code QUEUE_FULL},
- * and the cure is a larger {@code buffer.memory}. Charging whole batches instead would hold small records to two
- * thousand in flight, which long round trips would feel.
+ * was full hold more than one {@code batch.size} between them, so full batches take less than twice the bytes that are
+ * counted here. With a third of {@code buffer.memory} as the capacity they take two thirds at the worst, whatever the mix
+ * of record sizes. The last third is for the batches that leave before they are full, at most one being filled and {@code
+ * max.in.flight.requests.per.connection} under way for each partition that is written to, and for the batch whose reports
+ * are being told, because the producer frees its memory after that: with Kafka's defaults (32 MiB, batches of 16 KiB, 5
+ * requests) enough for 113 partitions at the worst. A service that trickles into more partitions than that may find the
+ * producer's buffer full before this bound is reached; then {@code send} waits up to {@code max.block.ms} and fails with
+ * {@code QUEUE_FULL}, and the cure is a larger {@code buffer.memory}. Charging whole batches instead would hold small
+ * records to two thousand in flight, which long round trips would feel.
  *
  * <p><b>Taking room.</b> While nobody waits, a compare-and-set on {@link #bytes} is all. A record finds room when it fits,
  * or when it is alone, so that one larger than the capacity goes too. Whoever finds none joins {@link #waiting}, and
