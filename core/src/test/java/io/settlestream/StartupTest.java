@@ -521,6 +521,6 @@ class StartupTest {
                         };
                     }
                 },
-                SystemEnvironment.create().time());
+                SystemEnvironment.create().scheduler());
     }
 }

@@ -1,10 +1,17 @@
 package io.settlestream.spi;
 
 /**
- * What an application is started in: real Kafka clients and real time in production, stand-ins in tests.
+ * What an application is started in: real Kafka clients, time and threads in production, stand-ins in tests.
  *
  * @param clients makes the Kafka clients
- * @param time gives the time
+ * @param scheduler gives time and threads
+ * @param observer hears what handlers are called with
  * @since 0.1.0
  */
-public record AppEnvironment(KafkaClients clients, TimeSource time) {}
+public record AppEnvironment(KafkaClients clients, Scheduler scheduler, DeliveryObserver observer) {
+
+    /** One that nobody observes. */
+    public AppEnvironment(KafkaClients clients, Scheduler scheduler) {
+        this(clients, scheduler, DeliveryObserver.NONE);
+    }
+}

@@ -174,6 +174,6 @@ class PublishingIT {
                         1 << 20,
                         Duration.ofSeconds(60)),
                 Codecs.load(new ArrayList<>()),
-                environment.time());
+                environment.scheduler());
     }
 }

@@ -37,7 +37,7 @@ final class ReportingClients implements KafkaClients {
     private boolean holding;
 
     AppEnvironment environment() {
-        return new AppEnvironment(this, system.time());
+        return new AppEnvironment(this, system.scheduler());
     }
 
     /** Keeps reports back from now on. */

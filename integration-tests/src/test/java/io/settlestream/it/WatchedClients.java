@@ -27,7 +27,7 @@ final class WatchedClients implements KafkaClients {
     private volatile boolean losesBackgroundCommits;
 
     AppEnvironment environment() {
-        return new AppEnvironment(this, system.time());
+        return new AppEnvironment(this, system.scheduler());
     }
 
     /** How often a consumer was polled. */

@@ -41,7 +41,7 @@ final class BatchDeliveryRunner implements BatchRunner {
         this.policies = policies;
         this.settlement = environment.settlement();
         this.counters = environment.counters();
-        this.mismatches = new Episodes(environment.time());
+        this.mismatches = new Episodes(environment.scheduler());
     }
 
     @Override
@@ -54,6 +54,7 @@ final class BatchDeliveryRunner implements BatchRunner {
                 values.add(environment.decode(delivery));
                 decoded.add(delivery);
             } catch (Throwable t) {
+                environment.observer().undecodable(subscription, delivery, t);
                 ending.add(delivery, policies.undecodable(delivery, t));
             }
         }
@@ -64,19 +65,20 @@ final class BatchDeliveryRunner implements BatchRunner {
     }
 
     private void handle(List<Delivery> deliveries, List<Object> values, Ending ending) {
+        environment.observer().calledBatch(subscription, deliveries, values);
         BatchOutcome outcome;
         try {
             outcome = Invocation.present(
                     handler.handle(Collections.unmodifiableList(values), new Elements(deliveries)), "an outcome");
         } catch (Throwable t) {
+            deliveries.forEach(delivery -> environment.observer().threw(subscription, delivery, t));
             Map<Delivery, Disposition> dispositions = policies.threw(deliveries, t);
             // In their order, as they come back in it.
             deliveries.forEach(delivery -> ending.add(delivery, Objects.requireNonNull(dispositions.get(delivery))));
             return;
         }
         switch (outcome) {
-            case HandlerOutcome one ->
-                deliveries.forEach(delivery -> ending.add(delivery, settlement.settle(delivery, one)));
+            case HandlerOutcome one -> deliveries.forEach(delivery -> ending.add(delivery, settle(delivery, one)));
             case BatchOutcome.Each each -> settle(deliveries, each.outcomes(), ending);
         }
     }
@@ -95,8 +97,13 @@ final class BatchDeliveryRunner implements BatchRunner {
         }
         for (int i = 0; i < deliveries.size(); i++) {
             HandlerOutcome outcome = i < outcomes.size() ? outcomes.get(i) : HandlerOutcome.retry();
-            ending.add(deliveries.get(i), settlement.settle(deliveries.get(i), outcome));
+            ending.add(deliveries.get(i), settle(deliveries.get(i), outcome));
         }
+    }
+
+    private Disposition settle(Delivery delivery, HandlerOutcome outcome) {
+        environment.observer().answered(subscription, delivery, outcome);
+        return settlement.settle(delivery, outcome);
     }
 
     /** What elements have come to so far. */

@@ -27,12 +27,19 @@ final class DeliveryRunner implements DeliveryHandler {
         try {
             value = environment.decode(delivery);
         } catch (Throwable t) {
+            environment.observer().undecodable(environment.subscription(), delivery, t);
             return policies.undecodable(delivery, t);
         }
+        environment.observer().called(environment.subscription(), delivery, value);
         try {
             HandlerOutcome outcome = invocation.call(value, delivery, lanes);
-            return outcome == null ? Disposition.AWAITING_REPORT : settlement.settle(delivery, outcome);
+            if (outcome == null) {
+                return Disposition.AWAITING_REPORT;
+            }
+            environment.observer().answered(environment.subscription(), delivery, outcome);
+            return settlement.settle(delivery, outcome);
         } catch (Throwable t) {
+            environment.observer().threw(environment.subscription(), delivery, t);
             return policies.threw(delivery, t);
         }
     }

@@ -8,7 +8,8 @@ import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Settlement;
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.DeliveryObserver;
+import io.settlestream.spi.Scheduler;
 
 /** What a subscription's handlers run with. */
 public record HandlerEnvironment(
@@ -19,7 +20,8 @@ public record HandlerEnvironment(
         Settlement settlement,
         Counters counters,
         FailureListener failures,
-        TimeSource time) {
+        Scheduler scheduler,
+        DeliveryObserver observer) {
 
     /** The value of a record. A codec written without null checks may still give null, which is no value. */
     Object decode(Delivery delivery) {

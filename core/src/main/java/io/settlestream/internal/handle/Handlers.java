@@ -15,7 +15,7 @@ public final class Handlers {
         Policies policies = new Policies(environment);
         Invocation invocation = switch (spec) {
             case HandlerSpec.Single single -> Invocation.sync(single.handler());
-            case HandlerSpec.Async async -> Invocation.async(async.handler());
+            case HandlerSpec.Async async -> Invocation.async(async.handler(), environment.scheduler());
             case HandlerSpec.Replying replying ->
                 replies(replying.publish(), environment, policies, sites).sync(replying.handler());
             case HandlerSpec.ReplyingAsync replying ->
@@ -36,6 +36,6 @@ public final class Handlers {
             HandlerEnvironment environment,
             Policies policies,
             Function<KafkaPublish, PublishSite> sites) {
-        return new Replies(sites.apply(publish), publish, environment.settlement(), policies);
+        return new Replies(sites.apply(publish), publish, environment, policies);
     }
 }

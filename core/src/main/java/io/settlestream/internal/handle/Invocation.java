@@ -6,6 +6,7 @@ import io.settlestream.Handler;
 import io.settlestream.HandlerOutcome;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.HandBack;
+import io.settlestream.spi.Scheduler;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -26,10 +27,10 @@ interface Invocation {
     }
 
     @SuppressWarnings("unchecked")
-    static Invocation async(AsyncHandler<?, ?> handler) {
+    static Invocation async(AsyncHandler<?, ?> handler, Scheduler scheduler) {
         AsyncHandler<Object, Object> typed = (AsyncHandler<Object, Object>) handler;
         return (value, delivery, lanes) ->
-                present(await(typed.handle(value, (Context<Object>) delivery), delivery), "an outcome");
+                present(await(typed.handle(value, (Context<Object>) delivery), delivery, scheduler), "an outcome");
     }
 
     /**
@@ -38,12 +39,12 @@ interface Invocation {
      * in the worker's hands, where a redelivery of the record and health find it. Cancelling the stage would only end it,
      * not the work behind it.
      */
-    static <T> T await(@Nullable CompletionStage<T> stage, Delivery delivery) throws Exception {
+    static <T> T await(@Nullable CompletionStage<T> stage, Delivery delivery, Scheduler scheduler) throws Exception {
         CompletableFuture<T> answer = present(stage, "a stage").toCompletableFuture();
         InterruptedException givenUp = null;
         while (true) {
             try {
-                T value = answer.get();
+                T value = scheduler.await(answer);
                 if (givenUp != null) {
                     throw givenUp;
                 }

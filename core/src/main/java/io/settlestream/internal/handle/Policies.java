@@ -49,9 +49,9 @@ final class Policies {
         this.settlement = environment.settlement();
         this.counters = environment.counters();
         this.failures = environment.failures();
-        this.exceptionEpisodes = new Episodes(environment.time());
-        this.replyEpisodes = new Episodes(environment.time());
-        this.decodeEpisodes = new Episodes(environment.time());
+        this.exceptionEpisodes = new Episodes(environment.scheduler());
+        this.replyEpisodes = new Episodes(environment.scheduler());
+        this.decodeEpisodes = new Episodes(environment.scheduler());
     }
 
     /** An attempt threw. An {@link Error} always fails the subscription. */

@@ -29,13 +29,15 @@ final class Replies {
 
     private final PublishSite site;
     private final KafkaPublish publish;
+    private final HandlerEnvironment environment;
     private final Settlement settlement;
     private final Policies policies;
 
-    Replies(PublishSite site, KafkaPublish publish, Settlement settlement, Policies policies) {
+    Replies(PublishSite site, KafkaPublish publish, HandlerEnvironment environment, Policies policies) {
         this.site = site;
         this.publish = publish;
-        this.settlement = settlement;
+        this.environment = environment;
+        this.settlement = environment.settlement();
         this.policies = policies;
     }
 
@@ -48,8 +50,8 @@ final class Replies {
     @SuppressWarnings("unchecked")
     Invocation async(AsyncReplyHandler<?, ?, ?> handler) {
         AsyncReplyHandler<Object, Object, Object> typed = (AsyncReplyHandler<Object, Object, Object>) handler;
-        return (value, delivery, lanes) ->
-                answer(Invocation.await(typed.handle(value, delivery), delivery), delivery, lanes);
+        return (value, delivery, lanes) -> answer(
+                Invocation.await(typed.handle(value, delivery), delivery, environment.scheduler()), delivery, lanes);
     }
 
     private @Nullable HandlerOutcome answer(@Nullable Reply<?> reply, Delivery delivery, HandBack lanes)
@@ -109,12 +111,14 @@ final class Replies {
 
         @Override
         public void accepted(PublishedRecord record) {
+            environment.observer().answered(environment.subscription(), delivery, HandlerOutcome.ack());
             settlement.settle(delivery, HandlerOutcome.ack());
             arrived();
         }
 
         @Override
         public void failed(PublishException failure) {
+            environment.observer().replyFailed(environment.subscription(), delivery, failure);
             Disposition disposition =
                     settlement.losesFailedReplies() || failure.reason().canHeal()
                             ? settlement.replyFailed(delivery, failure)
@@ -136,7 +140,7 @@ final class Replies {
 
         private void await() throws InterruptedException, ExecutionException {
             if (arrived != null) {
-                boolean unused = arrived.get();
+                boolean unused = environment.scheduler().await(arrived);
             }
         }
     }

@@ -6,7 +6,7 @@ import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Backoff;
 import io.settlestream.internal.settle.BatchUnit;
 import io.settlestream.internal.settle.Delivery;
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -32,19 +32,19 @@ public final class BatchLane extends Lanes {
 
     public BatchLane(
             Workers plan,
-            TimeSource time,
+            Scheduler scheduler,
             Duration stuckBound,
             Listener listener,
             Delivery.Shared shared,
             BatchRunner handler,
             int maxSize,
             Backoff backoff) {
-        super(plan, time, stuckBound, listener);
+        super(plan, scheduler, stuckBound, listener);
         this.shared = shared;
         this.handler = handler;
         this.maxSize = maxSize;
         this.ordered = plan.count() == 1;
-        this.retries = new RetryQueue(ordered, backoff, time, this::signal);
+        this.retries = new RetryQueue(ordered, backoff, scheduler, this::signal);
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Backoff;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
+import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -54,7 +55,7 @@ public final class KeyedLanes extends Lanes {
     private final class Lane {
         final Object key;
         final ArrayDeque<Delivery> queue = new ArrayDeque<>();
-        final RetryQueue retries = new RetryQueue(true, backoff, time, () -> wake(this));
+        final RetryQueue retries = new RetryQueue(true, backoff, scheduler, () -> wake(this));
 
         /** Whether it stands in {@link #ready}. */
         boolean queued;
@@ -103,7 +104,7 @@ public final class KeyedLanes extends Lanes {
 
         /** Whether the next delivery still waits for an earlier handler of its record. */
         boolean blocked() {
-            return waits != null && waits == peek() && waitsUntil - time.nanoTime() > 0 && earlierRuns(waits);
+            return waits != null && waits == peek() && waitsUntil - scheduler.nanoTime() > 0 && earlierRuns(waits);
         }
 
         /** Whether the next delivery must wait for an earlier handler of its record; it does from now on, bounded. */
@@ -113,8 +114,8 @@ public final class KeyedLanes extends Lanes {
                 return blocked();
             }
             waits = next;
-            waitsUntil = time.nanoTime() + stuckBound.toNanos();
-            waitTimer = time.schedule(stuckBound, () -> wake(this));
+            waitsUntil = scheduler.nanoTime() + stuckBound.toNanos();
+            waitTimer = scheduler.schedule(stuckBound, () -> wake(this));
             return true;
         }
 
@@ -147,14 +148,14 @@ public final class KeyedLanes extends Lanes {
 
     public KeyedLanes(
             Workers plan,
-            TimeSource time,
+            Scheduler scheduler,
             Duration stuckBound,
             Listener listener,
             Delivery.Shared shared,
             DeliveryHandler handler,
             LaneKey laneKey,
             Backoff backoff) {
-        super(plan, time, stuckBound, listener);
+        super(plan, scheduler, stuckBound, listener);
         this.shared = shared;
         this.handler = handler;
         this.laneKey = laneKey;

@@ -6,12 +6,12 @@ import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.HandBack;
 import io.settlestream.internal.settle.Unit;
+import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -43,12 +43,12 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     final ReentrantLock lock = new ReentrantLock();
 
     /** What parked workers wait for: something to take, or the end. */
-    final Condition changed = lock.newCondition();
+    final WaitSet changed;
 
     /** What a worker waits for whose record is still in the hands of an earlier handler. */
-    private final Condition earlierEnded = lock.newCondition();
+    private final WaitSet earlierEnded;
 
-    final TimeSource time;
+    final Scheduler scheduler;
     private final Listener listener;
     private final Workers plan;
     /** How long a redelivery waits for an earlier handler of its record. */
@@ -75,11 +75,13 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /**
      * @param stuckBound how long a redelivered record waits for a handler that still runs an earlier delivery of it
      */
-    Lanes(Workers plan, TimeSource time, Duration stuckBound, Listener listener) {
+    Lanes(Workers plan, Scheduler scheduler, Duration stuckBound, Listener listener) {
         this.plan = plan;
-        this.time = time;
+        this.scheduler = scheduler;
         this.stuckBound = stuckBound;
         this.listener = listener;
+        this.changed = new WaitSet(lock, scheduler);
+        this.earlierEnded = new WaitSet(lock, scheduler);
         for (int i = 0; i < plan.count(); i++) {
             workers.add(new Worker(this));
         }
@@ -113,10 +115,8 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             Worker worker = workers.get(i);
             String name = plan.threadName() + "-" + i;
             Runnable body = () -> live(worker);
-            threads.add(
-                    plan.platformThreads()
-                            ? Thread.ofPlatform().name(name).daemon().start(body)
-                            : Thread.ofVirtual().name(name).start(body));
+            threads.add(scheduler.start(
+                    plan.platformThreads() ? Scheduler.Kind.DAEMON : Scheduler.Kind.VIRTUAL, name, body));
         }
     }
 
@@ -251,7 +251,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
 
     /** Gives up what runs for assignments that are over and interrupts it, and forgets what is queued of them. */
     public final void giveUpDiscarded() {
-        long now = time.nanoTime();
+        long now = scheduler.nanoTime();
         for (Worker worker : workers) {
             // Counted before it is shown, so that no worker finds none while there is one.
             givenUp.incrementAndGet();
@@ -286,7 +286,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
                         first.topic(),
                         first.partition(),
                         first.offset(),
-                        Duration.ofNanos(time.nanoTime() - unit.since)));
+                        Duration.ofNanos(scheduler.nanoTime() - unit.since)));
             }
         }
         return stuck;
@@ -368,11 +368,11 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     }
 
     private boolean awaitEarlierDelivery(Unit unit) throws InterruptedException {
-        long deadline = time.nanoTime() + stuckBound.toNanos();
-        TimeSource.Timer timer = time.schedule(stuckBound, this::signal);
+        long deadline = scheduler.nanoTime() + stuckBound.toNanos();
+        TimeSource.Timer timer = scheduler.schedule(stuckBound, this::signal);
         lock.lock();
         try {
-            while (!closed && !unit.cancelled() && runsElsewhere(unit) && time.nanoTime() - deadline < 0) {
+            while (!closed && !unit.cancelled() && runsElsewhere(unit) && scheduler.nanoTime() - deadline < 0) {
                 earlierEnded.await();
             }
             return !closed;

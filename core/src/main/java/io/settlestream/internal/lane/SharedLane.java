@@ -6,7 +6,7 @@ import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Backoff;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -49,18 +49,18 @@ public final class SharedLane extends Lanes {
 
     public SharedLane(
             Workers plan,
-            TimeSource time,
+            Scheduler scheduler,
             Duration stuckBound,
             Listener listener,
             Delivery.Shared shared,
             DeliveryHandler handler,
             Backoff backoff) {
-        super(plan, time, stuckBound, listener);
+        super(plan, scheduler, stuckBound, listener);
         this.shared = shared;
         this.handler = handler;
         this.backoff = backoff;
         this.ordered = plan.count() == 1;
-        this.retries = new RetryQueue(ordered, backoff, time, this::signal);
+        this.retries = new RetryQueue(ordered, backoff, scheduler, this::signal);
     }
 
     @Override

@@ -171,7 +171,7 @@ final class Worker {
         }
         Thread running = thread;
         if (running != null && givenUp.whole) {
-            running.interrupt();
+            lanes.scheduler.interrupt(running);
         }
         givenUp.told = true;
         return givenUp;

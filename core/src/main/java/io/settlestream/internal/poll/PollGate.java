@@ -1,13 +1,14 @@
 package io.settlestream.internal.poll;
 
+import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.errors.WakeupException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Wakes the poll thread wherever it waits: in a fetch or in a wait of our own.
@@ -19,18 +20,20 @@ import org.apache.kafka.common.errors.WakeupException;
 final class PollGate {
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition woken = lock.newCondition();
     private final Consumer<byte[], byte[]> consumer;
-    private final TimeSource time;
+    private final Scheduler scheduler;
     private boolean fetching;
     private boolean wakeUpSent;
 
     /** Somebody has called {@link #wake()} since the poll thread last looked. */
     private boolean pending;
 
-    PollGate(Consumer<byte[], byte[]> consumer, TimeSource time) {
+    /** The poll thread, while it waits in a wait of our own. */
+    private @Nullable Thread waiting;
+
+    PollGate(Consumer<byte[], byte[]> consumer, Scheduler scheduler) {
         this.consumer = consumer;
-        this.time = time;
+        this.scheduler = scheduler;
     }
 
     /** Makes the poll thread look at its state soon. Any thread; does not block. */
@@ -38,7 +41,9 @@ final class PollGate {
         lock.lock();
         try {
             pending = true;
-            woken.signal();
+            if (waiting != null) {
+                scheduler.unpark(waiting);
+            }
             if (fetching && !wakeUpSent) {
                 wakeUpSent = true;
                 consumer.wakeup();
@@ -128,11 +133,11 @@ final class PollGate {
 
     /** Waits, outside of any fetch, until a condition holds that {@link #wake()} follows, or the deadline. */
     void await(BooleanSupplier condition, long deadline) throws InterruptedException {
-        Duration wait = Duration.ofNanos(Math.max(0, deadline - time.nanoTime()));
-        TimeSource.Timer timer = time.schedule(wait, this::wake);
+        Duration wait = Duration.ofNanos(Math.max(0, deadline - scheduler.nanoTime()));
+        TimeSource.Timer timer = scheduler.schedule(wait, this::wake);
         try {
             // Outside of the lock: what the condition asks may take locks under which others call wake().
-            while (!condition.getAsBoolean() && deadline - time.nanoTime() > 0) {
+            while (!condition.getAsBoolean() && deadline - scheduler.nanoTime() > 0) {
                 awaitWake();
             }
         } finally {
@@ -143,12 +148,22 @@ final class PollGate {
     }
 
     private void awaitWake() throws InterruptedException {
+        while (!takeWake()) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException("interrupted while waiting to be woken");
+            }
+            scheduler.park(this);
+        }
+    }
+
+    /** Whether there was a wake-up; if not, the next one unparks this thread. */
+    private boolean takeWake() {
         lock.lock();
         try {
-            while (!pending) {
-                woken.await();
-            }
+            boolean was = pending;
             pending = false;
+            waiting = was ? null : Thread.currentThread();
+            return was;
         } finally {
             lock.unlock();
         }

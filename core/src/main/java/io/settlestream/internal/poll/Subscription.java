@@ -13,6 +13,7 @@ import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.KafkaClients;
+import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -63,14 +64,13 @@ public final class Subscription {
     private final Settlement settlement;
     private final Counters counters;
     private final FailureListener failures;
-    private final TimeSource time;
+    private final Scheduler scheduler;
     private final Episodes fetchEpisodes;
 
     private final ConcurrentLinkedQueue<Runnable> mailbox = new ConcurrentLinkedQueue<>();
     private final CompletableFuture<@Nullable Void> ready = new CompletableFuture<>();
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
-    private final Thread thread;
 
     /** Whether there is a thread that will do what it is told. */
     private volatile boolean started;
@@ -113,15 +113,15 @@ public final class Subscription {
             Settlement settlement,
             Counters counters,
             FailureListener failures,
-            TimeSource time) {
+            Scheduler scheduler) {
         this.plan = plan;
         this.clients = clients;
         this.settlement = settlement;
         this.counters = counters;
         this.failures = failures;
-        this.time = time;
-        this.fetchEpisodes = new Episodes(time);
-        this.lookAroundAt = time.nanoTime();
+        this.scheduler = scheduler;
+        this.fetchEpisodes = new Episodes(scheduler);
+        this.lookAroundAt = scheduler.nanoTime();
         this.lanes = lanesOf.apply(new Lanes.Listener() {
             @Override
             public void progressed() {
@@ -136,8 +136,6 @@ public final class Subscription {
                 fail(cause);
             }
         });
-        this.thread =
-                Thread.ofPlatform().name("settlestream-poll-" + plan.name()).unstarted(this::run);
     }
 
     // --- any thread
@@ -146,7 +144,7 @@ public final class Subscription {
     public void start() {
         started = true;
         lanes.start();
-        thread.start();
+        Thread unused = scheduler.start(Scheduler.Kind.PLATFORM, "settlestream-poll-" + plan.name(), this::run);
     }
 
     /** Completes when it is known where every assigned partition starts; exceptionally if that failed for good. */
@@ -163,12 +161,12 @@ public final class Subscription {
         if (!started) {
             drained.complete(null);
         }
-        long deadline = time.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
+        long deadline = scheduler.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         PollThread poll = running;
         if (poll != null) {
             // The poll thread may be waiting for handlers in a revocation, for longer than this stop will.
             poll.assignment.stopBy(deadline);
-            TimeSource.Timer timer = time.schedule(timeout, poll.gate::wake);
+            TimeSource.Timer timer = scheduler.schedule(timeout, poll.gate::wake);
             drained.whenComplete((done, failed) -> timer.cancel());
         }
         tell(() -> beginDrain(deadline));
@@ -240,7 +238,7 @@ public final class Subscription {
                 owned.openRecords(),
                 owned.openBytes(),
                 shown.map(OwnedPartition.Oldest::offset),
-                shown.map(o -> Duration.ofNanos(time.nanoTime() - o.fetchedAt())),
+                shown.map(o -> Duration.ofNanos(scheduler.nanoTime() - o.fetchedAt())),
                 owned.paused());
     }
 
@@ -290,13 +288,14 @@ public final class Subscription {
 
     private PollThread connect() {
         Consumer<byte[], byte[]> consumer = clients.consumer(plan.properties());
-        PollGate gate = new PollGate(consumer, time);
-        Committer committer = new Committer(consumer, plan.name(), plan.commitInterval(), counters, this::fail, time);
+        PollGate gate = new PollGate(consumer, scheduler);
+        Committer committer =
+                new Committer(consumer, plan.name(), plan.commitInterval(), counters, this::fail, scheduler);
         FlowControl flow = new FlowControl(consumer, lanes, plan.inFlightRecords(), plan.inFlightBytes());
         StartPositions starts =
-                new StartPositions(consumer, plan, committer, settlement.commitsStart(), counters, time);
+                new StartPositions(consumer, plan, committer, settlement.commitsStart(), counters, scheduler);
         Assignment assignment =
-                new Assignment(plan, gate, committer, starts, lanes, settlement, counters, time, this::settled);
+                new Assignment(plan, gate, committer, starts, lanes, settlement, counters, scheduler, this::settled);
         consumer.subscribe(List.of(plan.topic()), assignment);
         return new PollThread(consumer, gate, committer, flow, starts, assignment);
     }
@@ -333,7 +332,7 @@ public final class Subscription {
             // The consumer asks where to start before we could say; the next round does.
             if (asked) {
                 // The cluster could not say either, and the consumer would ask again at once.
-                poll.gate.await(() -> !mailbox.isEmpty(), time.nanoTime() + ASK_AGAIN.toNanos());
+                poll.gate.await(() -> !mailbox.isEmpty(), scheduler.nanoTime() + ASK_AGAIN.toNanos());
             }
         } catch (OffsetOutOfRangeException e) {
             outOfRange = e;
@@ -363,7 +362,7 @@ public final class Subscription {
      * on when a commit is made or answered.
      */
     private void lookAround(PollThread poll) {
-        long now = time.nanoTime();
+        long now = scheduler.nanoTime();
         if (now - lookAroundAt >= 0) {
             lookAroundAt = now + LOOK_AROUND.toNanos();
             for (OwnedPartition partition : poll.assignment.owned()) {
@@ -393,7 +392,7 @@ public final class Subscription {
         if (phase != Phase.CLOSED && mailbox.isEmpty()) {
             poll.gate.await(
                     () -> !mailbox.isEmpty() || (phase == Phase.DRAINING && quiet(poll)),
-                    time.nanoTime() + LOOK_AROUND.toNanos());
+                    scheduler.nanoTime() + LOOK_AROUND.toNanos());
         }
     }
 
@@ -412,7 +411,7 @@ public final class Subscription {
             longest = tick.compareTo(longest) < 0 ? tick : longest;
         }
         if (phase == Phase.DRAINING) {
-            Duration left = Duration.ofNanos(Math.max(0, drainDeadline - time.nanoTime()));
+            Duration left = Duration.ofNanos(Math.max(0, drainDeadline - scheduler.nanoTime()));
             longest = left.compareTo(longest) < 0 ? left : longest;
         }
         return wholeMillis(longest);
@@ -427,7 +426,7 @@ public final class Subscription {
         if (records.isEmpty() && records.nextOffsets().isEmpty()) {
             return;
         }
-        long now = time.nanoTime();
+        long now = scheduler.nanoTime();
         for (var entry : records.nextOffsets().entrySet()) {
             TopicPartition name = entry.getKey();
             OwnedPartition owned = poll.assignment.owned(name);
@@ -464,7 +463,7 @@ public final class Subscription {
         if (phase != Phase.DRAINING) {
             return;
         }
-        boolean late = time.nanoTime() - drainDeadline >= 0;
+        boolean late = scheduler.nanoTime() - drainDeadline >= 0;
         if (late && !quiet(poll)) {
             poll.assignment.owned().forEach(OwnedPartition::admitNothing);
             lanes.giveUpRunning();
@@ -491,10 +490,10 @@ public final class Subscription {
 
     /** The last commit, which may have to wait for the end of a rebalance. */
     private void commitLast(PollThread poll) {
-        long deadline = time.nanoTime() + plan.callTimeout().toNanos();
+        long deadline = scheduler.nanoTime() + plan.callTimeout().toNanos();
         try {
             boolean committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());
-            while (!committed && !broken && time.nanoTime() - deadline < 0) {
+            while (!committed && !broken && scheduler.nanoTime() - deadline < 0) {
                 poll.flow.apply(poll.assignment.owned());
                 pollForGroup(poll);
                 committed = poll.committer.commitNow(poll.assignment.owned(), plan.callTimeout());

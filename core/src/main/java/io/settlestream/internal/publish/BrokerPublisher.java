@@ -6,7 +6,7 @@ import io.settlestream.internal.codec.Codecs;
 import io.settlestream.internal.config.ProducerSettings;
 import io.settlestream.internal.publish.Failures.Stage;
 import io.settlestream.kafka.KafkaPublish;
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
@@ -34,7 +34,7 @@ public final class BrokerPublisher {
     private final Supplier<Producer<byte[], byte[]>> opener;
     private final ProducerSettings settings;
     private final Codecs codecs;
-    private final TimeSource time;
+    private final Scheduler scheduler;
     private final InFlight inFlight;
     private final KnownTopics topics = new KnownTopics();
 
@@ -50,17 +50,17 @@ public final class BrokerPublisher {
      * @param opener makes the producer; called once, unless it throws
      */
     public BrokerPublisher(
-            Supplier<Producer<byte[], byte[]>> opener, ProducerSettings settings, Codecs codecs, TimeSource time) {
+            Supplier<Producer<byte[], byte[]>> opener, ProducerSettings settings, Codecs codecs, Scheduler scheduler) {
         this.opener = opener;
         this.settings = settings;
         this.codecs = codecs;
-        this.time = time;
-        this.inFlight = new InFlight(settings.bufferMemory() / 3, time);
+        this.scheduler = scheduler;
+        this.inFlight = new InFlight(settings.bufferMemory() / 3, scheduler);
     }
 
     /** A publishing site. All sites share the producer and the bound in front of it. */
     public PublishSite site(KafkaPublish publish) {
-        return new PublishSite(this, publish, codecs, time);
+        return new PublishSite(this, publish, codecs, scheduler);
     }
 
     /**
@@ -139,13 +139,13 @@ public final class BrokerPublisher {
             lifecycle.unlock();
         }
         if (earlier != null) {
-            return earlier.join();
+            return scheduler.join(earlier);
         }
         Producer<byte[], byte[]> open = producer;
         int left = 0;
         try {
             if (open != null) {
-                left = new ProducerShutdown(open, inFlight, time).run(flushTimeout);
+                left = new ProducerShutdown(open, inFlight, scheduler).run(flushTimeout);
             }
         } finally {
             unknown.complete(left);

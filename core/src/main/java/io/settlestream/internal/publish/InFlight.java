@@ -1,12 +1,12 @@
 package io.settlestream.internal.publish;
 
+import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,27 +52,27 @@ final class InFlight {
     }
 
     /** A thread that waits for room. */
-    private static final class Waiter {
+    private final class Waiter {
         final Thread thread = Thread.currentThread();
         volatile boolean expired;
 
         void expire() {
             expired = true;
-            LockSupport.unpark(thread);
+            scheduler.unpark(thread);
         }
     }
 
     private final long capacity;
-    private final TimeSource time;
+    private final Scheduler scheduler;
     private final AtomicLong bytes = new AtomicLong();
     private final AtomicInteger records = new AtomicInteger();
     private final ConcurrentLinkedQueue<Waiter> waiting = new ConcurrentLinkedQueue<>();
     private volatile boolean closed;
     private volatile @Nullable CompletableFuture<Boolean> none;
 
-    InFlight(long capacity, TimeSource time) {
+    InFlight(long capacity, Scheduler scheduler) {
         this.capacity = capacity;
-        this.time = time;
+        this.scheduler = scheduler;
     }
 
     /**
@@ -119,7 +119,7 @@ final class InFlight {
     /** Refuses whoever enters from now on, and those who wait. */
     void close() {
         closed = true;
-        waiting.forEach(waiter -> LockSupport.unpark(waiter.thread));
+        waiting.forEach(waiter -> scheduler.unpark(waiter.thread));
     }
 
     boolean isClosed() {
@@ -186,9 +186,9 @@ final class InFlight {
                     throw new InterruptedException("interrupted while waiting for room in front of the producer");
                 }
                 if (bound != null && timer == null) {
-                    timer = time.schedule(bound, self::expire);
+                    timer = scheduler.schedule(bound, self::expire);
                 } else {
-                    LockSupport.park(this);
+                    scheduler.park(this);
                 }
             }
         } finally {
@@ -203,7 +203,7 @@ final class InFlight {
     private void wakeHead() {
         Waiter head = waiting.peek();
         if (head != null) {
-            LockSupport.unpark(head.thread);
+            scheduler.unpark(head.thread);
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.settlestream.internal.publish;
 
+import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -25,12 +26,12 @@ final class ProducerShutdown {
 
     private final Producer<byte[], byte[]> producer;
     private final InFlight inFlight;
-    private final TimeSource time;
+    private final Scheduler scheduler;
 
-    ProducerShutdown(Producer<byte[], byte[]> producer, InFlight inFlight, TimeSource time) {
+    ProducerShutdown(Producer<byte[], byte[]> producer, InFlight inFlight, Scheduler scheduler) {
         this.producer = producer;
         this.inFlight = inFlight;
-        this.time = time;
+        this.scheduler = scheduler;
     }
 
     /** Returns how many records were not reported in time. */
@@ -40,7 +41,7 @@ final class ProducerShutdown {
             // Without a flush the last batches would wait for linger.ms.
             Thread flush = onItsOwnThread("flush", producer::flush);
             await(none, flushTimeout);
-            flush.interrupt();
+            scheduler.interrupt(flush);
         }
         int unknown = inFlight.records();
         if (unknown > 0) {
@@ -67,27 +68,24 @@ final class ProducerShutdown {
         }
     }
 
-    private static Thread onItsOwnThread(String call, Runnable task) {
-        return Thread.ofPlatform()
-                .daemon()
-                .name("settlestream-producer-" + call)
-                .start(() -> {
-                    try {
-                        task.run();
-                    } catch (RuntimeException failure) {
-                        LOG.atDebug()
-                                .addKeyValue("call", call)
-                                .setCause(failure)
-                                .log("The producer failed while it was shut down");
-                    }
-                });
+    private Thread onItsOwnThread(String call, Runnable task) {
+        return scheduler.start(Scheduler.Kind.DAEMON, "settlestream-producer-" + call, () -> {
+            try {
+                task.run();
+            } catch (RuntimeException failure) {
+                LOG.atDebug()
+                        .addKeyValue("call", call)
+                        .setCause(failure)
+                        .log("The producer failed while it was shut down");
+            }
+        });
     }
 
     /** Waits for {@code done}; false when the time is up first, or on an interrupt, which stays set. */
     private boolean await(CompletableFuture<Boolean> done, Duration bound) {
-        TimeSource.Timer timer = time.schedule(bound, () -> done.complete(false));
+        TimeSource.Timer timer = scheduler.schedule(bound, () -> done.complete(false));
         try {
-            return done.get();
+            return scheduler.await(done);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             return false;

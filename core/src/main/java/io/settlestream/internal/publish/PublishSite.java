@@ -11,7 +11,7 @@ import io.settlestream.codec.Codec;
 import io.settlestream.internal.codec.Codecs;
 import io.settlestream.internal.health.SilencedException;
 import io.settlestream.kafka.KafkaPublish;
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -19,7 +19,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.header.Header;
@@ -35,17 +34,17 @@ public final class PublishSite implements Publisher {
 
     private final BrokerPublisher broker;
     private final Codecs codecs;
-    private final TimeSource time;
+    private final Scheduler scheduler;
     private final @Nullable String topic;
     private final @Nullable Duration queueTimeout;
 
     /** By the class of the value, found once for each. */
     private final ConcurrentMap<Class<?>, TypeRoute> routes = new ConcurrentHashMap<>();
 
-    PublishSite(BrokerPublisher broker, KafkaPublish publish, Codecs codecs, TimeSource time) {
+    PublishSite(BrokerPublisher broker, KafkaPublish publish, Codecs codecs, Scheduler scheduler) {
         this.broker = broker;
         this.codecs = codecs;
-        this.time = time;
+        this.scheduler = scheduler;
         this.topic = publish.topic().orElse(null);
         this.queueTimeout = publish.queueTimeout().orElse(null);
     }
@@ -105,7 +104,7 @@ public final class PublishSite implements Publisher {
         ProducerRecord<byte[], byte[]> record = record(message, null);
         CompletableFuture<PublishedRecord> published = new CompletableFuture<>();
         try {
-            broker.send(record, queueTimeout, new Completion(published));
+            broker.send(record, queueTimeout, new Completion(published, scheduler));
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new PublishException(
@@ -131,7 +130,7 @@ public final class PublishSite implements Publisher {
         return new ProducerRecord<>(
                 destination,
                 message.partition(),
-                time.now().toEpochMilli(),
+                scheduler.now().toEpochMilli(),
                 message.key(),
                 encode(route, destination, message.value()),
                 headers(message.headers()));
@@ -228,7 +227,8 @@ public final class PublishSite implements Publisher {
      * Completes a stage from a thread of its own: what users chain to it may block, which must hold up neither the
      * producer nor the next completion. A virtual thread for each does that for less than a microsecond.
      */
-    private record Completion(CompletableFuture<PublishedRecord> published) implements ReportListener {
+    private record Completion(CompletableFuture<PublishedRecord> published, Scheduler scheduler)
+            implements ReportListener {
 
         @Override
         public void accepted(PublishedRecord record) {
@@ -240,13 +240,13 @@ public final class PublishSite implements Publisher {
             onItsOwnThread(() -> published.completeExceptionally(failure));
         }
 
-        private static void onItsOwnThread(Runnable completion) {
-            Thread.ofVirtual().name("settlestream-report").start(completion);
+        private void onItsOwnThread(Runnable completion) {
+            Thread unused = scheduler.start(Scheduler.Kind.VIRTUAL, "settlestream-report", completion);
         }
     }
 
     /** Hands a report to the thread that waits for it. It comes in time: delivery.timeout.ms bounds it, and a close. */
-    private static final class WaitingThread implements ReportListener {
+    private final class WaitingThread implements ReportListener {
         private final Thread thread = Thread.currentThread();
         private volatile @Nullable PublishedRecord accepted;
         private volatile @Nullable PublishException failure;
@@ -254,13 +254,13 @@ public final class PublishSite implements Publisher {
         @Override
         public void accepted(PublishedRecord record) {
             accepted = record;
-            LockSupport.unpark(thread);
+            scheduler.unpark(thread);
         }
 
         @Override
         public void failed(PublishException publishException) {
             failure = publishException;
-            LockSupport.unpark(thread);
+            scheduler.unpark(thread);
         }
 
         PublishedRecord await() throws InterruptedException {
@@ -278,7 +278,7 @@ public final class PublishSite implements Publisher {
                 if (Thread.interrupted()) {
                     throw new InterruptedException("interrupted while waiting for Kafka's report");
                 }
-                LockSupport.park(this);
+                scheduler.park(this);
             }
         }
     }

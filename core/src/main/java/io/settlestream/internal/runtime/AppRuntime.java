@@ -8,6 +8,7 @@ import io.settlestream.ShutdownResult;
 import io.settlestream.StartupException;
 import io.settlestream.kafka.ClosedKafkaBroker;
 import io.settlestream.spi.AppEnvironment;
+import io.settlestream.spi.Scheduler;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -37,6 +38,7 @@ public final class AppRuntime implements RunningApp {
     private final AppSpec spec;
     private final Object state;
     private final SiteLease sites;
+    private final Scheduler scheduler;
     private final List<BrokerRuntime> brokers = new ArrayList<>();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     /** Fails with the first thing that makes it pointless to go on with the start. */
@@ -59,6 +61,7 @@ public final class AppRuntime implements RunningApp {
         this.spec = checked.spec();
         this.state = state;
         this.sites = checked.sites();
+        this.scheduler = environment.scheduler();
         for (BrokerPlan plan : checked.plans()) {
             brokers.add(new BrokerRuntime(plan, environment, state, this::failed, startDoomed));
         }
@@ -98,13 +101,13 @@ public final class AppRuntime implements RunningApp {
         AppRuntime app = prepare(spec, environment);
         Thread onSignal = Thread.ofPlatform().name("settlestream-signal").unstarted(() -> {
             app.stop(StopReason.SIGNAL);
-            ShutdownResult unused = app.stopped.join();
+            ShutdownResult unused = app.scheduler.join(app.stopped);
         });
         Runtime.getRuntime().addShutdownHook(onSignal);
         ShutdownResult result;
         try {
             app.open();
-            result = app.stopped.join();
+            result = app.scheduler.join(app.stopped);
         } finally {
             forget(onSignal);
         }
@@ -232,7 +235,7 @@ public final class AppRuntime implements RunningApp {
                 new StartupException(spec.name(), List.of(what == null ? cause.toString() : what), cause);
         failure.compareAndSet(null, cause);
         stop(StopReason.FAILURE);
-        stopped.join().failure().filter(other -> !other.equals(cause)).ifPresent(startup::addSuppressed);
+        scheduler.join(stopped).failure().filter(other -> !other.equals(cause)).ifPresent(startup::addSuppressed);
         return startup;
     }
 
@@ -259,28 +262,26 @@ public final class AppRuntime implements RunningApp {
             turning.unlock();
         }
         startDoomed.completeExceptionally(new BrokerRuntime.StartFailure("told to stop while it was starting", null));
-        Thread thread = Thread.ofPlatform()
-                .name("settlestream-stop-" + spec.name())
-                .unstarted(() -> {
-                    // What users chain to it must not hold up the stop.
-                    Thread.startVirtualThread(() -> stopping.complete(reason));
-                    ShutdownResult result;
-                    try {
-                        result = shutDown();
-                    } catch (Throwable t) {
-                        failure.compareAndSet(null, t);
-                        result = new ShutdownResult(List.of(), Optional.of(t));
-                    }
-                    sites.end();
-                    status = failure.get() == null ? Health.Status.STOPPED : Health.Status.FAILED;
-                    log.atInfo()
-                            .addKeyValue("app", spec.name())
-                            .addKeyValue("reason", reason)
-                            .log("stopped");
-                    stopped.complete(result);
-                });
-        stopper = thread;
-        thread.start();
+        Thread unused = scheduler.start(Scheduler.Kind.PLATFORM, "settlestream-stop-" + spec.name(), () -> {
+            stopper = Thread.currentThread();
+            // What users chain to it must not hold up the stop.
+            Thread told =
+                    scheduler.start(Scheduler.Kind.VIRTUAL, "settlestream-stopping", () -> stopping.complete(reason));
+            ShutdownResult result;
+            try {
+                result = shutDown();
+            } catch (Throwable t) {
+                failure.compareAndSet(null, t);
+                result = new ShutdownResult(List.of(), Optional.of(t));
+            }
+            sites.end();
+            status = failure.get() == null ? Health.Status.STOPPED : Health.Status.FAILED;
+            log.atInfo()
+                    .addKeyValue("app", spec.name())
+                    .addKeyValue("reason", reason)
+                    .log("stopped");
+            stopped.complete(result);
+        });
     }
 
     private ShutdownResult shutDown() {
@@ -288,10 +289,9 @@ public final class AppRuntime implements RunningApp {
         if (started) {
             runHooks("onShutdown", spec.hooks().onShutdown(), problems);
         }
-        CompletableFuture.allOf(brokers.stream()
-                        .map(broker -> broker.drain(spec.shutdownTimeout()))
-                        .toArray(CompletableFuture[]::new))
-                .join();
+        Object unused = scheduler.join(CompletableFuture.allOf(brokers.stream()
+                .map(broker -> broker.drain(spec.shutdownTimeout()))
+                .toArray(CompletableFuture[]::new)));
         List<ClosedKafkaBroker> closed = close(problems);
         runHooks("afterShutdown", spec.hooks().afterShutdown(), problems);
         Optional<Throwable> first =
@@ -304,14 +304,12 @@ public final class AppRuntime implements RunningApp {
         List<CompletableFuture<ClosedKafkaBroker>> closing = brokers.stream()
                 .map(broker -> CompletableFuture.supplyAsync(
                         broker::close,
-                        close -> Thread.ofPlatform()
-                                .name("settlestream-close-" + spec.name())
-                                .start(close)))
+                        close -> scheduler.start(Scheduler.Kind.PLATFORM, "settlestream-close-" + spec.name(), close)))
                 .toList();
         List<ClosedKafkaBroker> closed = new ArrayList<>();
         for (CompletableFuture<ClosedKafkaBroker> each : closing) {
             try {
-                closed.add(each.join());
+                closed.add(scheduler.join(each));
             } catch (CompletionException e) {
                 problems.add(e.getCause() == null ? e : e.getCause());
             }
@@ -358,7 +356,7 @@ public final class AppRuntime implements RunningApp {
         CompletableFuture<ShutdownResult> done = shutdown();
         Thread caller = Thread.currentThread();
         if (caller != stopper && brokers.stream().noneMatch(broker -> broker.runsOn(caller))) {
-            ShutdownResult unused = done.join();
+            ShutdownResult unused = scheduler.join(done);
         }
     }
 }

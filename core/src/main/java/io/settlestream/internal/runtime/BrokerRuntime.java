@@ -22,6 +22,8 @@ import io.settlestream.kafka.ClosedKafkaBroker;
 import io.settlestream.kafka.Commit;
 import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.spi.AppEnvironment;
+import io.settlestream.spi.Scheduler;
+import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,7 +65,7 @@ final class BrokerRuntime {
                 () -> environment.clients().producer(plan.producer().properties()),
                 plan.producer(),
                 plan.codecs(),
-                environment.time());
+                environment.scheduler());
         for (BrokerPlan.Mount mount : plan.mounts()) {
             subscriptions.add(subscription(mount));
         }
@@ -86,19 +88,35 @@ final class BrokerRuntime {
 
     /** Starts to subscribe; does not wait for assignments. */
     void subscribe() {
-        assignmentDeadline = environment.time().nanoTime()
+        assignmentDeadline = environment.scheduler().nanoTime()
                 + TimeUnit.NANOSECONDS.convert(plan.broker().assignmentTimeout());
         subscriptions.forEach(Subscription::start);
     }
 
     /** Waits until every subscription knows where its partitions start. */
     void awaitAssignments() throws StartFailure, InterruptedException {
-        for (Subscription subscription : subscriptions) {
-            try {
-                long left = Math.max(0, assignmentDeadline - environment.time().nanoTime());
-                Object unused = CompletableFuture.anyOf(subscription.ready(), startDoomed)
-                        .get(left, TimeUnit.NANOSECONDS);
-            } catch (TimeoutException e) {
+        Scheduler scheduler = environment.scheduler();
+        CompletableFuture<Object> inTime = new CompletableFuture<>();
+        TimeoutException timeUp = new TimeoutException("assignmentTimeout has passed");
+        TimeSource.Timer timer = scheduler.schedule(
+                Duration.ofNanos(Math.max(0, assignmentDeadline - scheduler.nanoTime())),
+                () -> inTime.completeExceptionally(timeUp));
+        try {
+            for (Subscription subscription : subscriptions) {
+                awaitAssignment(
+                        subscription, CompletableFuture.anyOf(subscription.ready(), startDoomed, inTime), timeUp);
+            }
+        } finally {
+            timer.cancel();
+        }
+    }
+
+    private void awaitAssignment(Subscription subscription, CompletableFuture<Object> ready, TimeoutException timeUp)
+            throws StartFailure, InterruptedException {
+        try {
+            Object unused = environment.scheduler().await(ready);
+        } catch (ExecutionException e) {
+            if (e.getCause() == timeUp) {
                 throw new StartFailure(
                         "subscription " + subscription.name() + " (group "
                                 + subscription.plan().group() + ") was told no assignment by "
@@ -106,12 +124,11 @@ final class BrokerRuntime {
                                 + plan.broker().assignmentTimeout()
                                 + ". Is the cluster up and reachable, and the group not held up by a member?"
                                 + " Raise KafkaBroker.assignmentTimeout(...) if it needs longer",
-                        e);
-            } catch (ExecutionException e) {
-                throw e.getCause() instanceof StartFailure failure
-                        ? failure
-                        : failure(subscription.plan(), e.getCause() == null ? e : e.getCause());
+                        timeUp);
             }
+            throw e.getCause() instanceof StartFailure failure
+                    ? failure
+                    : failure(subscription.plan(), e.getCause() == null ? e : e.getCause());
         }
     }
 
@@ -141,8 +158,10 @@ final class BrokerRuntime {
     ClosedKafkaBroker close() {
         publisher.closeSites();
         int unflushed = publisher.flushAndClose(plan.broker().flushTimeout());
-        CompletableFuture.allOf(subscriptions.stream().map(Subscription::close).toArray(CompletableFuture[]::new))
-                .join();
+        Object unused = environment
+                .scheduler()
+                .join(CompletableFuture.allOf(
+                        subscriptions.stream().map(Subscription::close).toArray(CompletableFuture[]::new)));
         return new ClosedKafkaBroker(plan.broker().bootstrapServers(), unflushed);
     }
 
@@ -170,8 +189,9 @@ final class BrokerRuntime {
         Counters counters = new Counters();
         Settlement settlement = switch (mount.commit()) {
             case Commit.Auto auto ->
-                new AutoSettlement(name, counters, new Episodes(environment.time()), new Episodes(environment.time()));
-            case Commit.Tracked tracked -> new TrackedSettlement(name, counters, new Episodes(environment.time()));
+                new AutoSettlement(
+                        name, counters, new Episodes(environment.scheduler()), new Episodes(environment.scheduler()));
+            case Commit.Tracked tracked -> new TrackedSettlement(name, counters, new Episodes(environment.scheduler()));
         };
         return new Subscription(
                 mount.plan(),
@@ -183,7 +203,7 @@ final class BrokerRuntime {
                     startDoomed.completeExceptionally(failure(mount.plan(), cause));
                     failures.failed(cause);
                 },
-                environment.time());
+                environment.scheduler());
     }
 
     private Lanes lanes(BrokerPlan.Mount mount, Lanes.Listener listener, Settlement settlement, Counters counters) {
@@ -196,7 +216,8 @@ final class BrokerRuntime {
                 settlement,
                 counters,
                 listener::failed,
-                environment.time());
+                environment.scheduler(),
+                environment.observer());
         Delivery.Shared shared = new Delivery.Shared(state, publisher.site(KafkaPublish.create()));
         Lanes.Workers workers = new Lanes.Workers(
                 options.concurrency(),
@@ -206,7 +227,7 @@ final class BrokerRuntime {
         if (mount.handler() instanceof HandlerSpec.Batch batch) {
             return new BatchLane(
                     workers,
-                    environment.time(),
+                    environment.scheduler(),
                     stuckBound,
                     listener,
                     shared,
@@ -216,10 +237,11 @@ final class BrokerRuntime {
         }
         var handler = Handlers.single(mount.handler(), handlers, publisher::site);
         return options.workersByKey() == null
-                ? new SharedLane(workers, environment.time(), stuckBound, listener, shared, handler, options.backoff())
+                ? new SharedLane(
+                        workers, environment.scheduler(), stuckBound, listener, shared, handler, options.backoff())
                 : new KeyedLanes(
                         workers,
-                        environment.time(),
+                        environment.scheduler(),
                         stuckBound,
                         listener,
                         shared,

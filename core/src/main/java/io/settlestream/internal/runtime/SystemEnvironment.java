@@ -2,7 +2,7 @@ package io.settlestream.internal.runtime;
 
 import io.settlestream.spi.AppEnvironment;
 import io.settlestream.spi.KafkaClients;
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
@@ -22,7 +22,7 @@ public final class SystemEnvironment {
     private SystemEnvironment() {}
 
     public static AppEnvironment create() {
-        return new AppEnvironment(new RealClients(), new SystemTime());
+        return new AppEnvironment(new RealClients(), new SystemScheduler());
     }
 
     private static final class RealClients implements KafkaClients {
@@ -39,13 +39,13 @@ public final class SystemEnvironment {
     }
 
     /** One timer thread for all applications of a JVM would outlive them; each has its own, which ends when idle. */
-    private static final class SystemTime implements TimeSource {
+    private static final class SystemScheduler implements Scheduler {
 
         private final ScheduledThreadPoolExecutor timers = new ScheduledThreadPoolExecutor(
                 1,
                 task -> Thread.ofPlatform().name("settlestream-timer").daemon().unstarted(task));
 
-        SystemTime() {
+        SystemScheduler() {
             timers.setRemoveOnCancelPolicy(true);
             timers.setKeepAliveTime(1, TimeUnit.SECONDS);
             timers.allowCoreThreadTimeOut(true);

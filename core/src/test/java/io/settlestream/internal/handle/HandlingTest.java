@@ -20,7 +20,8 @@ import io.settlestream.internal.settle.BatchUnit;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
 import io.settlestream.internal.settle.TrackedSettlement;
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.DeliveryObserver;
+import io.settlestream.spi.Scheduler;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -42,7 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(30)
 class HandlingTest {
 
-    private final TimeSource time = SystemEnvironment.create().time();
+    private final Scheduler scheduler = SystemEnvironment.create().scheduler();
     private final Counters counters = new Counters();
     private final List<Throwable> failures = new ArrayList<>();
     private final OwnedPartition partition =
@@ -57,7 +58,7 @@ class HandlingTest {
     void givenUpStage(boolean stopping) throws Exception {
         Delivery delivery = deliveries(1).get(0);
         CompletableFuture<HandlerOutcome> answer = new CompletableFuture<>();
-        FutureTask<HandlerOutcome> wait = new FutureTask<>(() -> Invocation.await(answer, delivery));
+        FutureTask<HandlerOutcome> wait = new FutureTask<>(() -> Invocation.await(answer, delivery, scheduler));
         Thread worker = Thread.ofPlatform().daemon().start(wait);
         awaitParked(worker);
 
@@ -84,7 +85,7 @@ class HandlingTest {
     void givenUpStageEndsInError() throws Exception {
         Delivery delivery = deliveries(1).get(0);
         CompletableFuture<HandlerOutcome> answer = new CompletableFuture<>();
-        FutureTask<HandlerOutcome> wait = new FutureTask<>(() -> Invocation.await(answer, delivery));
+        FutureTask<HandlerOutcome> wait = new FutureTask<>(() -> Invocation.await(answer, delivery, scheduler));
         Thread worker = Thread.ofPlatform().daemon().start(wait);
         awaitParked(worker);
         partition.discard();
@@ -102,7 +103,7 @@ class HandlingTest {
         Delivery delivery = deliveries(1).get(0);
         Thread.currentThread().interrupt();
 
-        assertThatThrownBy(() -> Invocation.await(new CompletableFuture<HandlerOutcome>(), delivery))
+        assertThatThrownBy(() -> Invocation.await(new CompletableFuture<HandlerOutcome>(), delivery, scheduler))
                 .isInstanceOf(InterruptedException.class);
     }
 
@@ -323,10 +324,11 @@ class HandlingTest {
                 codec,
                 onException,
                 onDecode,
-                new TrackedSettlement("orders", counters, new Episodes(time)),
+                new TrackedSettlement("orders", counters, new Episodes(scheduler)),
                 counters,
                 failures::add,
-                time);
+                scheduler,
+                DeliveryObserver.NONE);
     }
 
     private static class Bytes implements Codec<byte[]> {

@@ -1,6 +1,6 @@
 package io.settlestream.internal.publish;
 
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -8,7 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /** Time that stands still until a test moves it; what is due then runs on the test's thread. */
-final class ManualTime implements TimeSource {
+final class ManualTime implements Scheduler {
 
     /** Not a record: two with one task and time are still two. */
     private static final class Due {

@@ -22,7 +22,7 @@ import java.util.function.Function;
 final class Publishing {
 
     static final int MAX_REQUEST = 2_000;
-    static final long BUFFER = 10_000;
+    static final long BUFFER = 15_000;
 
     record Plain(String text) {}
 

@@ -1,13 +1,13 @@
 package io.settlestream.internal.testing;
 
-import io.settlestream.spi.TimeSource;
+import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.PriorityQueue;
 
 /** Time that stands still until a test moves it. What becomes due runs on the test's thread, in the order of time. */
-public final class ManualTime implements TimeSource {
+public final class ManualTime implements Scheduler {
 
     private record Due(long at, long number, Runnable task) {}
 
