@@ -72,4 +72,9 @@ public interface Scheduler extends TimeSource {
     default <T> T join(CompletableFuture<T> future) {
         return future.join();
     }
+
+    /** Whether the process that this stands for is no more, as after a crash in a test: nobody is told of what it does. */
+    default boolean ended() {
+        return false;
+    }
 }

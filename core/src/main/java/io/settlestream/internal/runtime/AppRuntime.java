@@ -240,6 +240,9 @@ public final class AppRuntime implements RunningApp {
     }
 
     private void failed(Throwable cause) {
+        if (scheduler.ended()) {
+            return;
+        }
         boolean first = failure.compareAndSet(null, cause);
         if (started) {
             if (first) {
