@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /** Finds what a mistyped name was probably meant to be. */
-final class NearestName {
+public final class NearestName {
 
     private NearestName() {}
 
@@ -14,7 +14,7 @@ final class NearestName {
      * neighbour), if that is at most a quarter of the name. Case and separators do not count, so that
      * {@code maxPollRecords} and {@code MAX_POLL_RECORDS} find {@code max.poll.records}.
      */
-    static Optional<String> of(String name, Collection<String> candidates) {
+    public static Optional<String> of(String name, Collection<String> candidates) {
         String wanted = letters(name);
         int limit = Math.max(1, wanted.length() / 4);
         String nearest = null;

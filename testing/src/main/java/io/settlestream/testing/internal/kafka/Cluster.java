@@ -1,18 +1,30 @@
 package io.settlestream.testing.internal.kafka;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
-/** The state of the in-process Kafka: topics, groups and transactions, and the lock that guards them. */
+/**
+ * The state of the in-process Kafka: topics, groups and transactions, and the one lock that guards them. Clients keep
+ * what their own threads share under the same lock, so that what someone waits for can be asked with no other lock.
+ */
 final class Cluster {
 
     private final Host host;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<String, List<? extends LogView>> topics = new LinkedHashMap<>();
+    private final Map<String, Topic> topics = new LinkedHashMap<>();
     private final Groups groups = new Groups(this);
+    private final Faults faults = new Faults(lock);
+    private long topicsMade;
+    private long producersMade;
 
     Cluster(Host host) {
         this.host = host;
@@ -27,13 +39,105 @@ final class Cluster {
         return lock;
     }
 
+    /** Does a step with the lock. */
+    <T extends @Nullable Object> T locked(Supplier<T> step) {
+        lock.lock();
+        try {
+            return step.get();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Does a step with the lock that may let others go on. */
+    void change(Runnable step) {
+        lock.lock();
+        try {
+            step.run();
+        } finally {
+            lock.unlock();
+        }
+        host.changed();
+    }
+
     /** With the lock: the partitions of a topic, or null if there is no such topic. */
     @Nullable
     List<? extends LogView> topic(String name) {
+        Topic topic = topics.get(name);
+        return topic == null ? null : topic.partitions();
+    }
+
+    /** With the lock: the topic, or null. */
+    @Nullable
+    Topic find(String name) {
         return topics.get(name);
+    }
+
+    /** With the lock: the topic. */
+    Topic require(String name) {
+        Topic topic = topics.get(name);
+        if (topic == null) {
+            throw new UnknownTopicOrPartitionException("There is no topic " + name + "; there are " + topics.keySet());
+        }
+        return topic;
+    }
+
+    /** With the lock: the log of a partition, or null. */
+    @Nullable
+    PartitionLog log(TopicPartition partition) {
+        Topic topic = topics.get(partition.topic());
+        return topic == null || partition.partition() >= topic.partitions().size()
+                ? null
+                : topic.partitions().get(partition.partition());
+    }
+
+    /** With the lock: the names of all topics, in the order of their creation. */
+    List<String> topicNames() {
+        return new ArrayList<>(topics.keySet());
+    }
+
+    void createTopic(String name, int partitions, Map<String, String> configs) {
+        Topic.requireLegalName(name);
+        TopicSettings settings = TopicSettings.of(name, configs);
+        change(() -> {
+            if (topics.containsKey(name)) {
+                throw new TopicExistsException("Topic '" + name + "' already exists.");
+            }
+            topics.put(name, new Topic(name, new Uuid(1, ++topicsMade), settings, partitions, host));
+        });
+    }
+
+    void deleteTopic(String name) {
+        change(() -> {
+            require(name);
+            topics.remove(name);
+        });
+    }
+
+    void addPartitions(String name, int total) {
+        change(() -> require(name).grow(total));
+    }
+
+    /** With the lock: a produce request for one partition, as its leader answers it. */
+    Produce.Answer produce(TopicPartition partition, Produce batch, @Nullable String transactionalId) {
+        PartitionLog log = log(partition);
+        if (log == null) {
+            return new Produce.Refused(
+                    new UnknownTopicOrPartitionException("This server does not host this topic-partition."));
+        }
+        return log.append(batch);
+    }
+
+    /** With the lock: an id that no producer had. */
+    long newProducerId() {
+        return producersMade++;
     }
 
     Groups groups() {
         return groups;
+    }
+
+    Faults faults() {
+        return faults;
     }
 }

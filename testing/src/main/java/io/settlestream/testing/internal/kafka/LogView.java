@@ -6,7 +6,7 @@ import org.apache.kafka.common.record.TimestampType;
 import org.jspecify.annotations.Nullable;
 
 /** What readers see of a partition's log. All of it is called with the cluster's lock. */
-interface LogView {
+public interface LogView {
 
     /** A record as it lies in the log. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
