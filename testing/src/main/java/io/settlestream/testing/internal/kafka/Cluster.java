@@ -104,6 +104,7 @@ final class Cluster {
                 throw new TopicExistsException("Topic '" + name + "' already exists.");
             }
             topics.put(name, new Topic(name, new Uuid(1, ++topicsMade), settings, partitions, host));
+            groups.topicsChanged();
         });
     }
 
@@ -111,11 +112,15 @@ final class Cluster {
         change(() -> {
             require(name);
             topics.remove(name);
+            groups.topicsChanged();
         });
     }
 
     void addPartitions(String name, int total) {
-        change(() -> require(name).grow(total));
+        change(() -> {
+            require(name).grow(total);
+            groups.topicsChanged();
+        });
     }
 
     /** With the lock: a produce request for one partition, as its leader answers it. */

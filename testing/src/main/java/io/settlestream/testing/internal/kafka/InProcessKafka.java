@@ -56,12 +56,12 @@ public final class InProcessKafka {
 
     /** A consumer with the configuration of {@code KafkaConsumer}. */
     public Consumer<byte[], byte[]> consumer(Map<String, Object> configs) {
-        throw new UnsupportedOperationException("The in-process Kafka has no consumer yet: " + configs.keySet());
+        return new InProcessConsumer(cluster, configs);
     }
 
     /** The offsets that a group has committed. */
     public Map<TopicPartition, OffsetAndMetadata> committed(String group) {
-        throw new UnsupportedOperationException("The in-process Kafka has no groups yet: " + group);
+        return cluster.locked(() -> Map.copyOf(cluster.groups().offsets(group).committed()));
     }
 
     /** Deletes the records of a partition before an offset, as retention does. */
