@@ -25,6 +25,13 @@ final class Assigned {
     /** Neither fetched nor positioned while a listener has not heard of it, or hears that it goes. */
     boolean held;
 
+    /** A fetch failed, or its answer takes time: nothing comes before this, on the host's clock. */
+    @Nullable
+    Long notBefore;
+
+    /** What comes then is the answer, and not another try. */
+    boolean late;
+
     /** Where the log ended for this reader at its last fetch, if there was one. */
     @Nullable
     Long end;

@@ -1,5 +1,6 @@
 package io.settlestream.testing.internal.kafka;
 
+import io.settlestream.spi.TimeSource;
 import io.settlestream.testing.internal.kafka.ClassicMember.Join;
 import io.settlestream.testing.internal.kafka.ClassicMember.Joined;
 import java.time.Duration;
@@ -46,7 +47,7 @@ final class ClassicGroup implements Group {
         record Empty() implements State {}
 
         /** Members that have not joined when the timer fires are out. */
-        record PreparingRebalance(Host.Timer timeout) implements State {}
+        record PreparingRebalance(TimeSource.Timer timeout) implements State {}
 
         record CompletingRebalance() implements State {}
 
@@ -155,14 +156,15 @@ final class ClassicGroup implements Group {
     }
 
     /**
-     * What a member was assigned, or null if the leader has not said yet.
+     * What a member was assigned, or null if the leader has not said yet. The answer is on its way as soon as the leader
+     * has said it, so it arrives also if the next round has begun meanwhile.
      *
      * @throws RebalanceInProgressException if the next round has begun
      */
     @Nullable
     Assignment assignment(String memberId, int ofGeneration) {
         ClassicMember member = checkGeneration(memberId, ofGeneration);
-        if (state instanceof State.PreparingRebalance) {
+        if (member.assignment == null && state instanceof State.PreparingRebalance) {
             throw new RebalanceInProgressException();
         }
         return member.assignment;
@@ -178,7 +180,7 @@ final class ClassicGroup implements Group {
         if (member == null) {
             return Beat.UNKNOWN_MEMBER;
         }
-        return state instanceof State.PreparingRebalance && !member.waiting || generation != ofGeneration
+        return (state instanceof State.PreparingRebalance && !member.waiting) || generation != ofGeneration
                 ? Beat.REBALANCE
                 : Beat.FINE;
     }
@@ -235,7 +237,7 @@ final class ClassicGroup implements Group {
     }
 
     private void completeRound() {
-        if (state instanceof State.PreparingRebalance(Host.Timer timeout)) {
+        if (state instanceof State.PreparingRebalance(TimeSource.Timer timeout)) {
             timeout.cancel();
         }
         generation++;
@@ -364,15 +366,15 @@ final class ClassicGroup implements Group {
     }
 
     @Override
-    public List<Member> members() {
-        List<Member> all = new ArrayList<>();
+    public List<GroupMember> members() {
+        List<GroupMember> all = new ArrayList<>();
         for (ClassicMember member : members.values()) {
             Assignment assignment = member.assignment;
             Set<TopicPartition> assigned =
                     PartitionOrder.sorted(assignment == null ? List.of() : assignment.partitions());
-            all.add(new Member(member.id(), member.instanceId(), generation, assigned, false));
+            all.add(new GroupMember(member.id(), member.instanceId(), generation, assigned, false));
         }
-        bare.forEach((id, owned) -> all.add(new Member(id, Optional.empty(), generation, owned, true)));
+        bare.forEach((id, owned) -> all.add(new GroupMember(id, Optional.empty(), generation, owned, true)));
         return all;
     }
 

@@ -62,6 +62,8 @@ final class ClassicMembership implements Membership {
     private boolean idle;
 
     private Set<String> joinedTopics = Set.of();
+    /** All topics that members of the group subscribe to, for one who leads it. */
+    private Set<String> groupTopics = Set.of();
 
     /** The topics that the leader looked at when it assigned; null for those who do not lead. */
     @Nullable
@@ -85,7 +87,7 @@ final class ClassicMembership implements Membership {
         this.afterJoin = afterJoin;
         this.protocol = protocol(settings.assignors());
         this.interval = new PollInterval(cluster, settings.maxPollInterval(), this::pollsTooRarely);
-        this.metadata = new ConsumerGroupMetadata(groupId, -1, "", settings.instanceId());
+        this.metadata = GroupIdentity.of(groupId, -1, "", settings.instanceId());
     }
 
     /** The one that asks the least of members, of what all assignors support. */
@@ -123,6 +125,11 @@ final class ClassicMembership implements Membership {
                         || topics.stale(subscriptions.topics())
                         || beat(joined.memberId(), joined.generation()) != Beat.FINE;
         };
+    }
+
+    @Override
+    public long dueAt() {
+        return subscriptions.byGroup() ? topics.expiresAt() : Long.MAX_VALUE;
     }
 
     private boolean synced(Joined joined) {
@@ -176,7 +183,6 @@ final class ClassicMembership implements Membership {
             return;
         }
         if (idle) {
-            idle = false;
             out();
             return;
         }
@@ -209,7 +215,7 @@ final class ClassicMembership implements Membership {
 
     private void noticeChanges() {
         if (state instanceof State.Stable
-                && (assignedFrom != null && !assignedFrom.equals(topics.sizes(assignedFrom.keySet()))
+                && ((assignedFrom != null && !assignedFrom.equals(topics.sizes(groupTopics)))
                         || !joinedTopics.equals(subscriptions.topics()))) {
             rejoin = true;
         }
@@ -220,6 +226,7 @@ final class ClassicMembership implements Membership {
         state = new State.Out();
         rejoin = true;
         prepare = true;
+        idle = false;
     }
 
     /** Goes one step towards the next assignment. False if that is for others to make possible. */
@@ -332,6 +339,7 @@ final class ClassicMembership implements Membership {
         Map<String, Assignment> assignments = assignor(joined.protocol())
                 .assign(topics.forAssignor(), new GroupSubscription(joined.members()))
                 .groupAssignment();
+        groupTopics = all;
         assignedFrom = topics.sizes(all);
         return assignments;
     }
@@ -351,8 +359,7 @@ final class ClassicMembership implements Membership {
                 return false;
             }
             state = new State.Completing(joined, assignment);
-            metadata =
-                    new ConsumerGroupMetadata(groupId, joined.generation(), joined.memberId(), settings.instanceId());
+            metadata = GroupIdentity.of(groupId, joined.generation(), joined.memberId(), settings.instanceId());
         } catch (RebalanceInProgressException | IllegalGenerationException e) {
             again(false);
         } catch (UnknownMemberIdException e) {
@@ -430,7 +437,7 @@ final class ClassicMembership implements Membership {
             case State.Completing(Joined of, Assignment assignment) -> of;
             case State.Stable(Joined of) -> of;
         };
-        return new ConsumerGroupMetadata(groupId, joined.generation(), joined.memberId(), settings.instanceId());
+        return GroupIdentity.of(groupId, joined.generation(), joined.memberId(), settings.instanceId());
     }
 
     private static RebalanceInProgressException rebalancing() {
@@ -479,7 +486,7 @@ final class ClassicMembership implements Membership {
 
     @Override
     public void waits(boolean inPoll) {
-        interval.polling(inPoll);
+        cluster.change(() -> interval.polling(inPoll));
     }
 
     /** With the lock: the member leaves; the next poll finds that out. */

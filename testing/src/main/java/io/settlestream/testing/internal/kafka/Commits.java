@@ -1,5 +1,6 @@
 package io.settlestream.testing.internal.kafka;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Queue;
@@ -8,6 +9,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetCommitCallback;
 import org.apache.kafka.clients.consumer.RetriableCommitFailedException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -20,10 +22,12 @@ final class Commits {
 
     private static final Logger log = LoggerFactory.getLogger(Commits.class);
 
+    /** A commit that was answered, or will be at a time that is known. */
     private record Completed(
             OffsetCommitCallback callback,
             Map<TopicPartition, OffsetAndMetadata> offsets,
-            @Nullable Exception failure) {}
+            @Nullable Exception failure,
+            long at) {}
 
     private final Cluster cluster;
     private final ConsumerSettings settings;
@@ -55,29 +59,44 @@ final class Commits {
 
     void sync(Map<TopicPartition, OffsetAndMetadata> offsets, long deadline) {
         runCallbacks();
-        if (offsets.isEmpty()) {
-            return;
-        }
-        while (true) {
+        while (!offsets.isEmpty()) {
             try {
-                send(offsets);
-                runCallbacks();
-                return;
+                Duration late = send(offsets);
+                if (!late.isZero()) {
+                    waiting.sleep(late, deadline);
+                    if (waiting.past(deadline)) {
+                        throw timeout(offsets, null);
+                    }
+                }
+                break;
             } catch (RetriableException e) {
+                if (e instanceof TimeoutException && waiting.past(deadline)) {
+                    throw e;
+                }
                 if (waiting.past(deadline)) {
-                    throw new TimeoutException("Time was up before successfully committing offsets " + offsets, e);
+                    throw timeout(offsets, e);
                 }
                 waiting.sleep(settings.retryBackoff(), deadline);
             }
         }
+        // Whoever has seen this commit succeed has heard of all that were made before it.
+        while (!completed.isEmpty() && !waiting.past(deadline)) {
+            runCallbacks();
+            boolean unused = waiting.until(() -> completed.isEmpty() || callbacksDue(), deadline);
+        }
+    }
+
+    private static TimeoutException timeout(Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable Exception cause) {
+        return new TimeoutException("Time was up before successfully committing offsets " + offsets, cause);
     }
 
     void async(Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable OffsetCommitCallback callback) {
         runCallbacks();
         Exception failure = null;
+        Duration late = Duration.ZERO;
         try {
             if (!offsets.isEmpty()) {
-                send(offsets);
+                late = send(offsets);
             }
         } catch (RetriableException e) {
             failure = new RetriableCommitFailedException(e);
@@ -87,7 +106,14 @@ final class Commits {
             failure = e;
             fenced = e instanceof FencedInstanceIdException;
         }
-        completed.add(new Completed(callback == null ? Commits::logFailure : callback, offsets, failure));
+        completed.add(new Completed(
+                callback == null ? Commits::logFailure : callback, offsets, failure, waiting.deadline(late)));
+    }
+
+    /** With the lock: whether the application is to hear of a commit. */
+    boolean callbacksDue() {
+        Completed next = completed.peek();
+        return next != null && waiting.past(next.at());
     }
 
     /** Runs the callbacks of commits that have been answered, in order. */
@@ -96,7 +122,8 @@ final class Commits {
             throw new FencedInstanceIdException("Another consumer of group " + groupId + " has taken group.instance.id "
                     + settings.instanceId().orElse(""));
         }
-        for (Completed next = completed.poll(); next != null; next = completed.poll()) {
+        while (callbacksDue()) {
+            Completed next = completed.remove();
             next.callback().onComplete(next.offsets(), next.failure());
         }
     }
@@ -107,20 +134,46 @@ final class Commits {
         }
     }
 
-    private void send(Map<TopicPartition, OffsetAndMetadata> offsets) {
+    /**
+     * Commits.
+     *
+     * @return how long the answer takes
+     */
+    private Duration send(Map<TopicPartition, OffsetAndMetadata> offsets) {
         waiting.throwIfCrashed();
         offsets.forEach((partition, offset) -> {
             if (offset.offset() < 0) {
                 throw new IllegalArgumentException("Invalid offset: " + offset.offset());
             }
         });
-        Membership member = subscriptions.byGroup() ? membership : null;
-        ConsumerGroupMetadata as = member == null ? new ConsumerGroupMetadata(groupId) : member.forCommit();
+        Membership member = membership;
+        ConsumerGroupMetadata as =
+                member != null && subscriptions.byGroup() ? member.forCommit() : GroupIdentity.none(groupId);
         try {
-            cluster.change(() -> cluster.groups().commit(as, offsets));
-        } catch (RuntimeException e) {
+            return cluster.locked(() -> request(as, offsets));
+        } catch (ApiException e) {
             throw member == null ? e : member.refused(e);
         }
+    }
+
+    /** With the lock. */
+    private Duration request(ConsumerGroupMetadata as, Map<TopicPartition, OffsetAndMetadata> offsets) {
+        return switch (cluster.faults().take(Faults.Request.OFFSET_COMMIT, groupId)) {
+            case null -> {
+                cluster.groups().commit(as, offsets);
+                yield Duration.ZERO;
+            }
+            case Fault.Fail(ApiException error) -> throw error;
+            case Fault.Delay(Duration by) -> {
+                cluster.groups().commit(as, offsets);
+                cluster.groups().lookAgain(by);
+                yield by;
+            }
+            case Fault.LoseAnswer lost -> {
+                cluster.groups().commit(as, offsets);
+                throw FaultErrors.disconnected();
+            }
+        };
     }
 
     // --- on its own
@@ -148,7 +201,7 @@ final class Commits {
             return;
         }
         try {
-            send(offsets);
+            Duration unused = send(offsets);
         } catch (ClientCrashed e) {
             throw e;
         } catch (RuntimeException e) {

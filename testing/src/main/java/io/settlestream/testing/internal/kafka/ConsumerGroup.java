@@ -1,5 +1,6 @@
 package io.settlestream.testing.internal.kafka;
 
+import io.settlestream.spi.TimeSource;
 import io.settlestream.testing.internal.kafka.ConsumerMember.Wish;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -199,7 +200,7 @@ final class ConsumerGroup implements Group {
     }
 
     private static void cancelRevocation(ConsumerMember member) {
-        Host.Timer timer = member.revocation;
+        TimeSource.Timer timer = member.revocation;
         if (timer != null) {
             timer.cancel();
             member.revocation = null;
@@ -276,9 +277,9 @@ final class ConsumerGroup implements Group {
     }
 
     @Override
-    public List<Member> members() {
+    public List<GroupMember> members() {
         return members.values().stream()
-                .map(member -> new Member(
+                .map(member -> new GroupMember(
                         member.id(),
                         member.wish().instanceId(),
                         member.epoch,
@@ -292,7 +293,7 @@ final class ConsumerGroup implements Group {
     @Override
     public void check(ConsumerGroupMetadata who, boolean transactional) {
         boolean nameless = who.memberId().isEmpty() && who.groupInstanceId().isEmpty() && who.generationId() < 0;
-        if (who.generationId() < 0 && members.isEmpty() || transactional && nameless) {
+        if ((who.generationId() < 0 && members.isEmpty()) || (transactional && nameless)) {
             return;
         }
         Optional<ConsumerMember> holder = who.groupInstanceId().flatMap(this::holder);

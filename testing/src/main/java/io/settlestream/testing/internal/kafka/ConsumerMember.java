@@ -1,5 +1,6 @@
 package io.settlestream.testing.internal.kafka;
 
+import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -45,7 +46,7 @@ final class ConsumerMember {
     /** Whether it gave its place up for a while: a static member that closed. */
     boolean away;
 
-    Host.@Nullable Timer revocation;
+    TimeSource.@Nullable Timer revocation;
 
     ConsumerMember(String id, Wish wish, boolean bare) {
         this.id = id;

@@ -67,9 +67,14 @@ final class ConsumerMembership implements Membership {
                 || idle
                 || changed
                 || member == null
-                || member.told != null && !member.told.equals(acknowledged)
-                || subscriptions.source() instanceof Subscriptions.Source.ByPattern
-                        && topics.stale(subscriptions.topics());
+                || (member.told != null && !member.told.equals(acknowledged))
+                || (subscriptions.source() instanceof Subscriptions.Source.ByPattern
+                        && topics.stale(subscriptions.topics()));
+    }
+
+    @Override
+    public long dueAt() {
+        return subscriptions.source() instanceof Subscriptions.Source.ByPattern ? topics.expiresAt() : Long.MAX_VALUE;
     }
 
     @Override
@@ -158,13 +163,20 @@ final class ConsumerMembership implements Membership {
             hold(revoked, true);
             fail(listeners.revoked(revoked));
         }
-        SortedSet<TopicPartition> added = PartitionOrder.minus(told, had);
+        // What its listener could not take the last time is announced again.
+        SortedSet<TopicPartition> added = PartitionOrder.sorted(told);
+        added.removeIf(this::taken);
         subscriptions.become(PartitionOrder.sorted(told));
         hold(added, true);
         fail(listeners.assigned(added));
         hold(added, false);
         acknowledged = told;
         cluster.change(() -> group().acknowledge(memberId, told));
+    }
+
+    private boolean taken(TopicPartition partition) {
+        Assigned assigned = subscriptions.find(partition);
+        return assigned != null && !assigned.held;
     }
 
     private void hold(Set<TopicPartition> partitions, boolean held) {
@@ -192,7 +204,7 @@ final class ConsumerMembership implements Membership {
                     "Offset commit cannot be completed since the consumer is not part of an active"
                             + " group: it has not joined yet, has left, or was fenced");
         }
-        return new ConsumerGroupMetadata(groupId, epoch, memberId, settings.instanceId());
+        return GroupIdentity.of(groupId, epoch, memberId, settings.instanceId());
     }
 
     @Nullable
@@ -225,7 +237,7 @@ final class ConsumerMembership implements Membership {
         if (epoch != null) {
             lastEpoch = epoch;
         }
-        return new ConsumerGroupMetadata(groupId, lastEpoch, memberId, settings.instanceId());
+        return GroupIdentity.of(groupId, lastEpoch, memberId, settings.instanceId());
     }
 
     @Override
@@ -246,7 +258,7 @@ final class ConsumerMembership implements Membership {
 
     @Override
     public void waits(boolean inPoll) {
-        interval.polling(inPoll);
+        cluster.change(() -> interval.polling(inPoll));
     }
 
     private void pollsTooRarely() {

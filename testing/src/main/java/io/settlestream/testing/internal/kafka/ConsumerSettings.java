@@ -47,13 +47,22 @@ record ConsumerSettings(
     /**
      * Reads a configuration.
      *
+     * @param number for the name of a consumer without {@code client.id}; Kafka's own count is the JVM's and never begins
+     *     anew, so that no run would be like the one before
      * @throws org.apache.kafka.common.config.ConfigException if Kafka's consumer would not start with it
      */
-    static ConsumerSettings of(Map<String, ?> properties) {
+    static ConsumerSettings of(Map<String, ?> properties, long number) {
         Map<String, Object> all = new HashMap<>(properties);
+        Object group = all.get(ConsumerConfig.GROUP_ID_CONFIG);
+        all.putIfAbsent(
+                ConsumerConfig.CLIENT_ID_CONFIG, (group == null ? "consumer-" : "consumer-" + group + "-") + number);
         all.putIfAbsent(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
         all.putIfAbsent(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
         ConsumerConfig config = new ConsumerConfig(all);
+        if (!config.getList(ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG).isEmpty()) {
+            throw new UnsupportedOperationException(
+                    ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG + " of consumers are not part of the in-process Kafka");
+        }
         String groupId = config.getString(ConsumerConfig.GROUP_ID_CONFIG);
         GroupProtocol protocol = GroupProtocol.of(config.getString(ConsumerConfig.GROUP_PROTOCOL_CONFIG));
         boolean classic = protocol == GroupProtocol.CLASSIC;

@@ -1,6 +1,7 @@
 package io.settlestream.testing.internal.kafka;
 
 import io.settlestream.testing.internal.kafka.Assigned.Where;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -14,7 +15,11 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,6 +96,9 @@ final class Fetcher {
         if (!partition.readable() || !(partition.where() instanceof Where.At at) || buffered(partition)) {
             return false;
         }
+        if (partition.notBefore != null && partition.notBefore - cluster.host().nanoTime() > 0) {
+            return false;
+        }
         LogView log = Offsets.log(cluster, partition.partition());
         return log != null
                 && (at.offset() < Offsets.end(log, settings.readCommitted())
@@ -114,6 +122,9 @@ final class Fetcher {
         int first = (int) cluster.host().choose("first partition of a fetch", 0, order.size() - 1L, 0);
         for (int i = 0; i < order.size() && budget > 0; i++) {
             Assigned partition = order.get((first + i) % order.size());
+            if (fails(partition)) {
+                continue;
+            }
             int most = Math.min(budget, settings.maxPartitionFetchBytes());
             Chunk chunk = cluster.locked(() -> read(partition, most));
             if (chunk != null) {
@@ -122,6 +133,34 @@ final class Fetcher {
                 budget -= chunk.records.stream().mapToInt(LogView.Stored::bytes).sum();
             }
         }
+    }
+
+    /** Whether something goes wrong with the fetch of a partition, so that it has to be made again later. */
+    private boolean fails(Assigned partition) {
+        partition.notBefore = null;
+        if (partition.late) {
+            partition.late = false;
+            return false;
+        }
+        String topic = partition.partition().topic();
+        Fault fault = cluster.locked(() -> cluster.faults().take(Faults.Request.FETCH, topic));
+        if (fault == null) {
+            return false;
+        }
+        Duration later = switch (fault) {
+            case Fault.Fail(ApiException error) -> {
+                if (!(error instanceof RetriableException)) {
+                    throw error;
+                }
+                yield settings.retryBackoff();
+            }
+            case Fault.Delay(Duration by) -> by;
+            case Fault.LoseAnswer lost -> settings.retryBackoff();
+        };
+        partition.late = fault instanceof Fault.Delay;
+        partition.notBefore = cluster.host().nanoTime() + later.toNanos();
+        cluster.groups().lookAgain(later);
+        return true;
     }
 
     @Nullable
@@ -199,7 +238,11 @@ final class Fetcher {
         keepOnly(Set.of());
     }
 
+    /** A copy, as what an application does to its record must not change the log. */
     private static ConsumerRecord<byte[], byte[]> record(TopicPartition partition, LogView.Stored stored) {
+        Headers headers = new ProducerRecord<byte[], byte[]>(
+                        partition.topic(), partition.partition(), null, null, stored.headers())
+                .headers();
         return new ConsumerRecord<>(
                 partition.topic(),
                 partition.partition(),
@@ -208,9 +251,13 @@ final class Fetcher {
                 stored.timestampType(),
                 stored.keySize(),
                 stored.valueSize(),
-                stored.key(),
-                stored.value(),
-                stored.headers(),
+                copy(stored.key()),
+                copy(stored.value()),
+                headers,
                 Optional.of(stored.leaderEpoch()));
+    }
+
+    private static byte @Nullable [] copy(byte @Nullable [] bytes) {
+        return bytes == null ? null : bytes.clone();
     }
 }

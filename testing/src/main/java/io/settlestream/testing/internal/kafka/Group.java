@@ -1,7 +1,6 @@
 package io.settlestream.testing.internal.kafka;
 
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -9,21 +8,12 @@ import org.apache.kafka.common.TopicPartition;
 /** The members of a group and what they own; a group keeps its protocol as long as it has members. */
 sealed interface Group permits ClassicGroup, ConsumerGroup {
 
-    /**
-     * A member as an operator sees it.
-     *
-     * @param epoch the generation of a classic group's member
-     * @param bare whether an operator added it: it owns partitions and does nothing
-     */
-    record Member(
-            String memberId, Optional<String> instanceId, int epoch, Set<TopicPartition> assigned, boolean bare) {}
-
     boolean isEmpty();
 
     /** The state's name, as an admin client shows it. */
     String state();
 
-    List<Member> members();
+    List<GroupMember> members();
 
     /**
      * Whether offsets may be committed in the name of a member.

@@ -1,5 +1,6 @@
 package io.settlestream.testing.internal.kafka;
 
+import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,6 +21,7 @@ final class Groups {
     private final Map<String, Group> groups = new LinkedHashMap<>();
     private final Map<String, GroupOffsets> offsets = new LinkedHashMap<>();
     private long membersSoFar;
+    private long clientsSoFar;
 
     Groups(Cluster cluster) {
         this.cluster = cluster;
@@ -66,6 +68,11 @@ final class Groups {
     String newMemberId(String clientId) {
         membersSoFar++;
         return String.format("%s-%08d", clientId, membersSoFar);
+    }
+
+    /** Counts consumers, to name those without a {@code client.id}. */
+    long newClientNumber() {
+        return ++clientsSoFar;
     }
 
     // --- offsets
@@ -150,8 +157,13 @@ final class Groups {
         cluster.host().changed();
     }
 
+    /** Lets those who wait look again later. */
+    void lookAgain(Duration delay) {
+        TimeSource.Timer unused = cluster.host().schedule(delay, cluster.host()::changed);
+    }
+
     /** Does something later, with the lock. */
-    Host.Timer later(Duration delay, Runnable task) {
+    TimeSource.Timer later(Duration delay, Runnable task) {
         return cluster.host().schedule(delay, () -> {
             cluster.lock().lock();
             try {

@@ -66,7 +66,8 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
      */
     InProcessConsumer(Cluster cluster, Map<String, ?> properties) {
         this.cluster = cluster;
-        this.settings = ConsumerSettings.of(properties);
+        this.settings = ConsumerSettings.of(
+                properties, cluster.locked(() -> cluster.groups().newClientNumber()));
         this.waiting = new Waiting(cluster, settings.clientId());
         this.topics = new TopicMetadata(cluster, settings.metadataMaxAge());
         this.fetcher = new Fetcher(cluster, settings, subscriptions);
@@ -287,32 +288,44 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
             membership.poll();
             commits.autoCommitIfDue();
         }
+        if (settings.autoCreateTopics()) {
+            createMissing();
+        }
         positions.resolve();
     }
 
-    private void await(long deadline) {
-        long until = commits == null ? deadline : Deadline.earlier(deadline, commits.autoCommitAt());
-        Membership member = membership;
-        if (member != null && subscriptions.byGroup()) {
-            until = Deadline.earlier(until, topics.expiresAt());
-            cluster.locked(() -> waits(member, true));
-        }
-        try {
-            boolean unused = waiting.until(this::somethingToDo, until);
-        } finally {
-            if (member != null && subscriptions.byGroup()) {
-                cluster.locked(() -> waits(member, false));
+    /** As a broker with {@code auto.create.topics.enable} does for those who ask for it. */
+    private void createMissing() {
+        Set<String> wanted = new LinkedHashSet<>(subscriptions.topics());
+        subscriptions.partitions().forEach(partition -> wanted.add(partition.topic()));
+        for (String topic : wanted) {
+            if (cluster.locked(() -> cluster.topic(topic)) == null) {
+                cluster.createTopic(topic, 1, Map.of());
             }
         }
     }
 
-    private static @Nullable Void waits(Membership member, boolean inPoll) {
-        member.waits(inPoll);
-        return null;
+    private void await(long deadline) {
+        Membership member = membership;
+        Commits due = commits;
+        if (member == null || due == null) {
+            boolean unused = waiting.until(this::somethingToDo, deadline);
+            return;
+        }
+        long until = Deadline.earlier(deadline, Deadline.earlier(due.autoCommitAt(), member.dueAt()));
+        member.waits(true);
+        try {
+            boolean unused = waiting.until(this::somethingToDo, until);
+        } finally {
+            member.waits(false);
+        }
     }
 
     private boolean somethingToDo() {
-        return membership != null && membership.due() || positions.due() || fetcher.ready();
+        return (membership != null && membership.due())
+                || (commits != null && commits.callbacksDue())
+                || positions.due()
+                || fetcher.ready();
     }
 
     // --- commits
@@ -578,8 +591,11 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
         user.acquire();
         try {
             if (!closed) {
-                closed = true;
-                end(options);
+                try {
+                    end(options);
+                } finally {
+                    closed = true;
+                }
             }
         } finally {
             user.release();

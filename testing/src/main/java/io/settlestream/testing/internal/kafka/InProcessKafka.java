@@ -61,7 +61,25 @@ public final class InProcessKafka {
 
     /** The offsets that a group has committed. */
     public Map<TopicPartition, OffsetAndMetadata> committed(String group) {
-        return cluster.locked(() -> Map.copyOf(cluster.groups().offsets(group).committed()));
+        return group(group).committed();
+    }
+
+    /** A group, and what can happen to it. */
+    public GroupControl group(String id) {
+        return new GroupControl(cluster, id);
+    }
+
+    /**
+     * Ends a consumer as a crash of its process would: all that its threads call throws, and its group notices when its
+     * session ends.
+     *
+     * @param atOnce whether the group notices now
+     */
+    public void crash(Consumer<byte[], byte[]> consumer, boolean atOnce) {
+        if (!(consumer instanceof InProcessConsumer mine)) {
+            throw new IllegalArgumentException(consumer + " is no consumer of an in-process Kafka");
+        }
+        mine.crash(atOnce);
     }
 
     /** Deletes the records of a partition before an offset, as retention does. */
@@ -130,6 +148,11 @@ public final class InProcessKafka {
     /** The offset behind the last one of a partition that can be read. */
     public long endOffset(TopicPartition partition) {
         return cluster.locked(() -> log(partition).endOffset());
+    }
+
+    /** For tests of its parts. */
+    Cluster cluster() {
+        return cluster;
     }
 
     /** What goes wrong with requests. */

@@ -11,7 +11,10 @@ sealed interface Membership permits ClassicMembership, ConsumerMembership {
     /** With the lock: whether {@link #poll} has something to do. */
     boolean due();
 
-    /** With the lock: the consumer begins or ends a wait inside of a poll. */
+    /** When {@link #poll} is due at the latest, on the host's clock. */
+    long dueAt();
+
+    /** The consumer begins or ends a wait inside of a poll. */
     void waits(boolean inPoll);
 
     /** What commits are made as by a consumer that has subscribed. */

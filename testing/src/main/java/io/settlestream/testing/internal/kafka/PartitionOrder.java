@@ -11,7 +11,7 @@ import org.apache.kafka.common.TopicPartition;
 final class PartitionOrder {
 
     static final Comparator<TopicPartition> BY_NAME =
-            Comparator.comparing(TopicPartition::topic).thenComparing(TopicPartition::partition);
+            Comparator.comparing(TopicPartition::topic).thenComparingInt(TopicPartition::partition);
 
     private PartitionOrder() {}
 

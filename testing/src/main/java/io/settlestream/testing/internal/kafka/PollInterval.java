@@ -1,5 +1,6 @@
 package io.settlestream.testing.internal.kafka;
 
+import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +13,7 @@ final class PollInterval {
     private final Runnable exceeded;
     private long polledAt;
     private boolean polling;
-    private Host.@Nullable Timer timer;
+    private TimeSource.@Nullable Timer timer;
 
     PollInterval(Cluster cluster, Duration interval, Runnable exceeded) {
         this.groups = cluster.groups();

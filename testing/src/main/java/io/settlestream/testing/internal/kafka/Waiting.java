@@ -67,7 +67,9 @@ final class Waiting {
         boolean held;
         try {
             held = cluster.host()
-                    .await(() -> cluster.locked(() -> woken && !deaf || crashed || condition.getAsBoolean()), deadline);
+                    .await(
+                            () -> cluster.locked(() -> (woken && !deaf) || crashed || condition.getAsBoolean()),
+                            deadline);
         } catch (InterruptedException e) {
             // Sets the thread's flag again.
             throw new InterruptException(e);
