@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.consumer.CommitFailedException;
@@ -21,7 +22,6 @@ import org.apache.kafka.clients.consumer.NoOffsetForPartitionException;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.clients.consumer.RetriableCommitFailedException;
-import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigException;
@@ -137,16 +137,16 @@ class InProcessConsumerTest {
             "a reader of committed records stops at an open transaction, and passes an aborted one without a record")
     void transactions() {
         Consumer<byte[], byte[]> consumer = manual(Map.of("isolation.level", "read_committed"));
-        try (Producer<byte[], byte[]> producer =
-                test.kafka.producer(Map.of("bootstrap.servers", "localhost:9092", "transactional.id", "t"))) {
-            producer.initTransactions();
-            producer.beginTransaction();
-            var unused = producer.send(new ProducerRecord<>("topic", 0, null, new byte[] {1}));
-            producer.flush();
-            assertThat(test.poll(consumer, Duration.ofSeconds(1))).isEmpty();
-            assertThat(consumer.endOffsets(Set.of(partition(0)))).containsEntry(partition(0), 0L);
-            producer.abortTransaction();
-        }
+        Produce.Sender producer = new Produce.Sender(1, (short) 0, 0, true);
+        Produce.NewRecord record = new Produce.NewRecord(
+                0, null, new byte[] {1}, new ProducerRecord<byte[], byte[]>("topic", new byte[0]).headers());
+        Cluster cluster = test.kafka.cluster();
+        cluster.change(() -> {
+            var unused = log().append(new Produce(producer, List.of(record), 100));
+        });
+        assertThat(test.poll(consumer, Duration.ofSeconds(1))).isEmpty();
+        assertThat(consumer.endOffsets(Set.of(partition(0)))).containsEntry(partition(0), 0L);
+        cluster.change(() -> log().endTransaction(1, (short) 0, false));
 
         ConsumerRecords<byte[], byte[]> records = consumer.poll(LONG);
 
@@ -159,17 +159,18 @@ class InProcessConsumerTest {
     @DisplayName("offsets of an open transaction hold up those who ask for them, until it has ended")
     void pendingOffsets() {
         Consumer<byte[], byte[]> consumer = test.consumer(Map.of("group.id", "g"));
-        try (Producer<byte[], byte[]> producer =
-                test.kafka.producer(Map.of("bootstrap.servers", "localhost:9092", "transactional.id", "t"))) {
-            producer.initTransactions();
-            producer.beginTransaction();
-            producer.sendOffsetsToTransaction(Map.of(partition(0), offset(3)), GroupIdentity.none("g"));
-            assertThatThrownBy(() -> consumer.committed(Set.of(partition(0)), Duration.ofSeconds(1)))
-                    .isInstanceOf(TimeoutException.class);
-            assertThat(consumer.committed(Set.of(partition(1)))).containsEntry(partition(1), null);
-            producer.commitTransaction();
-        }
+        Cluster cluster = test.kafka.cluster();
+        cluster.change(() -> cluster.groups().addPending(1, GroupIdentity.none("g"), Map.of(partition(0), offset(3))));
+        assertThatThrownBy(() -> consumer.committed(Set.of(partition(0)), Duration.ofSeconds(1)))
+                .isInstanceOf(TimeoutException.class);
+        assertThat(consumer.committed(Set.of(partition(1)))).containsEntry(partition(1), null);
+        Consumer<byte[], byte[]> reads = test.subscribed("a", member("classic"));
+        test.publish(0, "x", "y", "z", "w");
+        assertThat(test.poll(reads, Duration.ofSeconds(1))).isEmpty();
 
+        cluster.change(() -> cluster.groups().complete(1, true));
+
+        assertThat(test.poll(reads, LONG)).containsExactly("w");
         assertThat(consumer.committed(Set.of(partition(0)))).containsEntry(partition(0), offset(3));
     }
 
@@ -432,6 +433,10 @@ class InProcessConsumerTest {
         assertThatThrownBy(consumer::paused)
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("This consumer has already been closed.");
+    }
+
+    private PartitionLog log() {
+        return Objects.requireNonNull(test.kafka.cluster().log(partition(0)));
     }
 
     private Consumer<byte[], byte[]> manual(Map<String, Object> more) {
