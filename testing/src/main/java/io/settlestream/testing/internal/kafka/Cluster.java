@@ -8,6 +8,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +23,7 @@ final class Cluster {
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, Topic> topics = new LinkedHashMap<>();
     private final Groups groups = new Groups(this);
+    private final TransactionCoordinator transactions = new TransactionCoordinator(this);
     private final Faults faults = new Faults(lock);
     private long topicsMade;
     private long producersMade;
@@ -130,12 +132,27 @@ final class Cluster {
             return new Produce.Refused(
                     new UnknownTopicOrPartitionException("This server does not host this topic-partition."));
         }
+        Produce.Sender sender = batch.sender();
+        if (sender.transactional() && transactionalId != null) {
+            try {
+                transactions.addPartition(
+                        transactionalId,
+                        new TransactionCoordinator.Identity(sender.producerId(), sender.epoch()),
+                        partition);
+            } catch (ApiException refused) {
+                return new Produce.Refused(refused);
+            }
+        }
         return log.append(batch);
     }
 
     /** With the lock: an id that no producer had. */
     long newProducerId() {
         return producersMade++;
+    }
+
+    TransactionCoordinator transactions() {
+        return transactions;
     }
 
     Groups groups() {

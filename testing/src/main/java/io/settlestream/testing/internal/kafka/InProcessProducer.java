@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.Callback;
@@ -23,6 +24,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.metrics.KafkaMetric;
 import org.apache.kafka.common.utils.Utils;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +47,7 @@ final class InProcessProducer implements Producer<byte[], byte[]> {
     private final ProducerMetadata metadata;
     private final Accumulator accumulator;
     private final ProducerTransactions transactions;
+    private final TransactionRequests requests;
     private final ProducerThread thread;
 
     InProcessProducer(Cluster cluster, Map<String, Object> configs) {
@@ -67,9 +70,10 @@ final class InProcessProducer implements Producer<byte[], byte[]> {
         Sequences sequences = cluster.locked(() -> options.idempotent()
                 ? new Sequences(cluster.newProducerId(), (short) 0, options.transactionalId() != null)
                 : null);
-        transactions = new ProducerTransactions(cluster, options, sequences);
+        transactions = new ProducerTransactions(options, sequences);
+        requests = new TransactionRequests(cluster, options, transactions);
         accumulator = new Accumulator(cluster, options, this::wakeUp);
-        thread = new ProducerThread(cluster, options, accumulator, sequences, transactions);
+        thread = new ProducerThread(cluster, options, accumulator, sequences, transactions, requests);
         thread.start("kafka-producer-network-thread | " + options.clientId());
     }
 
@@ -201,27 +205,74 @@ final class InProcessProducer implements Producer<byte[], byte[]> {
 
     @Override
     public void initTransactions() {
-        transactions.init(this::requireOpen, thread);
+        requireTransactionManager();
+        requireOpen();
+        await(() -> transactions.init(requests));
     }
 
     @Override
     public void beginTransaction() {
-        transactions.begin(this::requireOpen);
+        requireTransactionManager();
+        requireOpen();
+        cluster.change(transactions::begin);
     }
 
     @Override
-    public void sendOffsetsToTransaction(Map<TopicPartition, OffsetAndMetadata> offsets, ConsumerGroupMetadata member) {
-        transactions.sendOffsets(offsets, member, this::requireOpen, thread);
+    public void sendOffsetsToTransaction(
+            Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable ConsumerGroupMetadata member) {
+        if (member == null) {
+            throw new IllegalArgumentException("Consumer group metadata could not be null");
+        }
+        if (member.generationId() > 0 && member.memberId().isEmpty()) {
+            throw new IllegalArgumentException(
+                    "Passed in group metadata " + member + " has generationId > 0 but member.id ");
+        }
+        requireTransactionManager();
+        requireOpen();
+        if (!offsets.isEmpty()) {
+            await(() -> transactions.addOffsets(requests, offsets, member));
+        }
     }
 
     @Override
     public void commitTransaction() {
-        transactions.end(true, this::requireOpen, thread);
+        requireTransactionManager();
+        requireOpen();
+        await(() -> transactions.end(requests, true));
     }
 
     @Override
     public void abortTransaction() {
-        transactions.end(false, this::requireOpen, thread);
+        requireTransactionManager();
+        requireOpen();
+        await(() -> transactions.end(requests, false));
+    }
+
+    /** Waits until the producer's thread has done what a call asks for. */
+    private void await(Supplier<TransactionResult> call) {
+        TransactionResult result = cluster.locked(call);
+        wakeUp();
+        boolean done;
+        try {
+            done = host.await(() -> cluster.locked(result::isDone), Deadline.inMillis(host, options.maxBlockMs()));
+        } catch (InterruptedException interrupted) {
+            throw new InterruptException("Received interrupt while awaiting " + result.operation(), interrupted);
+        }
+        if (!done) {
+            throw new TimeoutException(
+                    "Timeout expired after " + options.maxBlockMs() + "ms while awaiting " + result.operation());
+        }
+        RuntimeException error = cluster.locked(result::take);
+        if (error != null) {
+            throw error;
+        }
+    }
+
+    private void requireTransactionManager() {
+        if (!options.idempotent()) {
+            throw new IllegalStateException("Cannot use transactional methods without enabling transactions by setting"
+                    + " the " + ProducerConfig.TRANSACTIONAL_ID_CONFIG + " configuration property");
+        }
     }
 
     /** None: the metrics of Kafka's producer are about its connections and buffers, which are not modelled. */

@@ -70,6 +70,13 @@ record ProducerOptions(
                 config.getBoolean(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG));
     }
 
+    String requireTransactionalId() {
+        if (transactionalId == null) {
+            throw new IllegalStateException("The producer has no transactional.id");
+        }
+        return transactionalId;
+    }
+
     /** How long to wait before a request is sent again that was sent so many times. */
     long backoffNanos(int attempts) {
         double grown = retryBackoffMs * Math.pow(2, attempts - 1.0);

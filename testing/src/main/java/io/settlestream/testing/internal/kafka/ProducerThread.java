@@ -4,9 +4,8 @@ import io.settlestream.testing.internal.kafka.Produce.Answer;
 import io.settlestream.testing.internal.kafka.Produce.Appended;
 import io.settlestream.testing.internal.kafka.Produce.Refused;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -36,15 +35,12 @@ import org.slf4j.LoggerFactory;
  * is and, if it is not idempotent, in that a repeated batch may land behind a later one; that disorder does not happen
  * here.
  */
-final class ProducerThread {
+final class ProducerThread implements TransactionRequests.Batches {
 
     private static final Logger LOG = LoggerFactory.getLogger(ProducerThread.class);
 
     /** Slowest answer that chance may choose. */
     private static final long SLOWEST_ANSWER_MS = 20;
-
-    /** What became of a batch, to be told without the lock. */
-    private record Outcome(Batch batch, @Nullable Appended where, IntFunction<RuntimeException> errors) {}
 
     private final Cluster cluster;
     private final Host host;
@@ -52,8 +48,9 @@ final class ProducerThread {
     private final Accumulator accumulator;
     private final @Nullable Sequences sequences;
     private final ProducerTransactions transactions;
-    private final Map<TopicPartition, Batch> underWay = new HashMap<>();
-    private final List<Outcome> outcomes = new ArrayList<>();
+    private final TransactionRequests requests;
+    private final Reports reports;
+    private final Map<TopicPartition, Batch> underWay = new LinkedHashMap<>();
 
     /** How many callers wait in {@code flush}. */
     private int flushing;
@@ -69,13 +66,16 @@ final class ProducerThread {
             ProducerOptions options,
             Accumulator accumulator,
             @Nullable Sequences sequences,
-            ProducerTransactions transactions) {
+            ProducerTransactions transactions,
+            TransactionRequests requests) {
         this.cluster = cluster;
         this.host = cluster.host();
         this.options = options;
         this.accumulator = accumulator;
         this.sequences = sequences;
         this.transactions = transactions;
+        this.requests = requests;
+        this.reports = new Reports(cluster, accumulator);
     }
 
     void start(String name) {
@@ -129,24 +129,27 @@ final class ProducerThread {
             boolean goOn = true;
             while (goOn) {
                 long next = cluster.locked(this::step);
-                tell();
+                reports.tell();
                 goOn = cluster.locked(() -> !isDone());
                 if (goOn) {
                     boolean unused = host.await(() -> cluster.locked(() -> awake), next);
                 }
             }
         } catch (InterruptedException stopped) {
-            LOG.atDebug().addKeyValue("client", options.clientId()).log("Producer's thread was interrupted");
+            LOG.atDebug().addKeyValue("client", options.clientId()).log("The producer's thread was interrupted");
         } finally {
-            cluster.locked(this::abandonAll);
-            tell();
+            cluster.change(this::abandon);
+            reports.tell();
             ended = true;
             host.changed();
         }
     }
 
     private boolean isDone() {
-        return forced || (closing && accumulator.incomplete().isEmpty() && transactions.endsOnClose());
+        return forced
+                || (closing
+                        && accumulator.incomplete().isEmpty()
+                        && !transactions.state().isOngoing());
     }
 
     /** Does what is due, and says when there is something to do next. */
@@ -156,11 +159,13 @@ final class ProducerThread {
             return Long.MAX_VALUE;
         }
         long now = host.nanoTime();
-        long next = Long.MAX_VALUE;
         takeAnswers(now);
         giveUp(now);
-        next = Deadline.earlier(next, transactions.step(now, accumulator, this::abandonQueued));
-        if (transactions.mayProduce()) {
+        if (closing && accumulator.incomplete().isEmpty()) {
+            abortWhatIsOpen();
+        }
+        long next = requests.step(now, this);
+        if (requests.letRecordsPass()) {
             next = Deadline.earlier(next, sendReady(now));
         }
         for (Batch batch : underWay.values()) {
@@ -169,7 +174,20 @@ final class ProducerThread {
         for (Batch batch : accumulator.incomplete()) {
             next = Deadline.earlier(next, expiry(batch));
         }
-        return outcomes.isEmpty() ? next : now;
+        return reports.isEmpty() ? next : now;
+    }
+
+    private void abortWhatIsOpen() {
+        TransactionState state = transactions.state();
+        if (state.isOngoing() && !state.isCompleting()) {
+            try {
+                TransactionResult unread = transactions.end(requests, false);
+                LOG.atDebug().addKeyValue("operation", unread.operation()).log("Closing aborts the open transaction");
+            } catch (KafkaException | IllegalStateException hopeless) {
+                LOG.atDebug().setCause(hopeless).log("The open transaction cannot be aborted");
+                forced = true;
+            }
+        }
     }
 
     private void takeAnswers(long now) {
@@ -179,7 +197,7 @@ final class ProducerThread {
             if (answer != null && Deadline.isPast(batch.answerAt(), now)) {
                 batches.remove();
                 switch (answer) {
-                    case Appended where -> report(batch, where);
+                    case Appended where -> reports.appended(batch, where);
                     case Refused refused -> refused(batch, refused, now);
                 }
             }
@@ -188,7 +206,7 @@ final class ProducerThread {
 
     private void giveUp(long now) {
         for (Batch batch : List.copyOf(accumulator.incomplete())) {
-            if (Deadline.isPast(expiry(batch), now) && !isTold(batch)) {
+            if (Deadline.isPast(expiry(batch), now) && !reports.has(batch)) {
                 boolean sent = batch.attempts() > 0 || underWay.get(batch.partition()) == batch;
                 underWay.remove(batch.partition(), batch);
                 accumulator.remove(batch);
@@ -196,16 +214,10 @@ final class ProducerThread {
                 fail(
                         batch,
                         new TimeoutException("Expiring " + batch.records().size() + " record(s) for "
-                                + batch.partition() + ":" + age + " ms has passed since batch creation"));
-                if (sent && sequences != null) {
-                    transactions.lostCount(sequences);
-                }
+                                + batch.partition() + ":" + age + " ms has passed since batch creation"),
+                        sent);
             }
         }
-    }
-
-    private boolean isTold(Batch batch) {
-        return outcomes.stream().anyMatch(outcome -> outcome.batch() == batch);
     }
 
     private long expiry(Batch batch) {
@@ -239,7 +251,7 @@ final class ProducerThread {
                 || accumulator.isMemoryShort()
                 || flushing > 0
                 || closing
-                || transactions.isCompleting();
+                || transactions.state().isCompleting();
         return goes ? now : Deadline.after(head.created(), options.lingerNanos());
     }
 
@@ -286,7 +298,7 @@ final class ProducerThread {
     private void refused(Batch batch, Refused refused, long now) {
         ApiException error = refused.error();
         if (error instanceof DuplicateSequenceException) {
-            report(batch, new Appended(-1, -1));
+            reports.appended(batch, new Appended(-1, -1));
         } else if (error instanceof RecordTooLargeException && batch.records().size() > 1) {
             takeBack(batch);
             accumulator.complete(batch);
@@ -295,13 +307,12 @@ final class ProducerThread {
             batch.retryAt(Deadline.after(now, options.backoffNanos(batch.attempts() + 1)));
             accumulator.putBack(List.of(batch));
         } else {
+            // An error that could be repeated says nothing of whether the records were appended.
             boolean unknown = error instanceof RetriableException;
-            if (sequences != null && unknown) {
-                transactions.lostCount(sequences);
-            } else {
+            if (!unknown) {
                 takeBack(batch);
             }
-            failRecords(batch, refused);
+            failRecords(batch, refused, unknown);
         }
     }
 
@@ -323,80 +334,65 @@ final class ProducerThread {
         }
     }
 
-    private void failRecords(Batch batch, Refused refused) {
+    private void failRecords(Batch batch, Refused refused, boolean unknown) {
         Map<Integer, String> invalid = refused.invalid();
         ApiException error = refused.error();
-        transactions.failed(error);
         if (invalid.isEmpty()) {
-            outcomes.add(new Outcome(batch, null, index -> error));
+            fail(batch, error, unknown);
             return;
         }
         KafkaException spoiled = new KafkaException(
                 "Failed to append record because it was part of a batch which had one more more invalid records");
-        outcomes.add(new Outcome(batch, null, index -> {
+        IntFunction<RuntimeException> errors = index -> {
             String why = invalid.get(index);
             if (why == null) {
                 return spoiled;
             }
             return invalid.size() == 1 ? FaultErrors.saying(error, why) : new InvalidRecordException(why);
-        }));
+        };
+        reports.failed(batch, errors, () -> transactions.failed(error));
     }
 
-    private void fail(Batch batch, RuntimeException error) {
-        transactions.failed(error);
-        outcomes.add(new Outcome(batch, null, index -> error));
+    /** Fails a batch; {@code unknown} if its records may lie in the log all the same. */
+    private void fail(Batch batch, RuntimeException error, boolean unknown) {
+        reports.failed(batch, index -> error, () -> {
+            transactions.failed(error);
+            if (unknown) {
+                transactions.lostCount();
+            }
+        });
     }
 
-    private void report(Batch batch, Appended where) {
-        outcomes.add(new Outcome(batch, where, index -> new IllegalStateException("appended")));
+    @Override
+    public boolean areIncomplete() {
+        return !accumulator.incomplete().isEmpty();
     }
 
-    /** Fails what has not been sent: the transaction that it belongs to is over. */
-    private void abandonQueued(RuntimeException why) {
+    @Override
+    public void abandonUnsent(RuntimeException why) {
         for (Batch batch : accumulator.queued()) {
-            accumulator.remove(batch);
-            outcomes.add(new Outcome(batch, null, index -> why));
+            if (batch.sender() == null) {
+                abandon(batch, why);
+            }
         }
     }
 
-    private boolean abandonAll() {
+    @Override
+    public void abandonAll(RuntimeException why) {
+        accumulator.queued().forEach(batch -> abandon(batch, why));
+        List.copyOf(underWay.values()).forEach(batch -> abandon(batch, why));
+    }
+
+    private void abandon(Batch batch, RuntimeException why) {
+        accumulator.remove(batch);
+        underWay.remove(batch.partition(), batch);
+        reports.failed(batch, index -> why, () -> {});
+    }
+
+    private void abandon() {
         accumulator.close();
         closing = true;
-        KafkaException why = new KafkaException("Producer is closed forcefully.");
-        transactions.abandon(new KafkaException("The producer closed forcefully"));
-        abandonQueued(why);
-        for (Batch batch : underWay.values()) {
-            outcomes.add(new Outcome(batch, null, index -> why));
-        }
-        underWay.clear();
-        return true;
-    }
-
-    /** Calls the application back. Its callbacks may use the producer, so all of the batch's own state is settled. */
-    private void tell() {
-        List<Outcome> told = cluster.locked(() -> List.copyOf(outcomes));
-        for (Outcome outcome : told) {
-            List<SentRecord> records = outcome.batch().records();
-            for (int index = 0; index < records.size(); index++) {
-                try {
-                    if (outcome.where() != null) {
-                        records.get(index).succeed(outcome.where(), index);
-                    } else {
-                        records.get(index).fail(outcome.errors().apply(index));
-                    }
-                } catch (RuntimeException failure) {
-                    LOG.atError()
-                            .addKeyValue("partition", outcome.batch().partition())
-                            .setCause(failure)
-                            .log("A callback threw an exception");
-                }
-            }
-            records.forEach(SentRecord::complete);
-            cluster.change(() -> {
-                accumulator.complete(outcome.batch());
-                outcomes.remove(outcome);
-                awake = true;
-            });
-        }
+        requests.abandon(new KafkaException("The producer closed forcefully"));
+        abandonAll(new KafkaException("Producer is closed forcefully."));
     }
 }
