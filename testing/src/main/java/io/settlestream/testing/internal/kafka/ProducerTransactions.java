@@ -254,8 +254,8 @@ final class ProducerTransactions {
             return;
         }
         Identity self = identity();
-        String who = "Producer with transactionalId '" + options.transactionalId() + "' and (producerId=" + self.producerId()
-                + ", epoch=" + self.epoch() + ")";
+        String who = "Producer with transactionalId '" + options.transactionalId() + "' and (producerId="
+                + self.producerId() + ", epoch=" + self.epoch() + ")";
         switch (error) {
             case ProducerFencedException ignored ->
                 throw new ProducerFencedException(

@@ -42,9 +42,9 @@ final class TransactionRequests {
         private @Nullable Identity identity;
         private @Nullable KafkaException error;
 
-        Queued(TransactionRequest request) {
+        Queued(TransactionRequest request, Host host) {
             this.request = request;
-            this.result = new TransactionResult(request.operation());
+            this.result = new TransactionResult(request.operation(), host);
         }
 
         /** The answer will be there at some time. */
@@ -68,7 +68,7 @@ final class TransactionRequests {
     }
 
     TransactionResult add(TransactionRequest request) {
-        Queued queued = new Queued(request);
+        Queued queued = new Queued(request, cluster.host());
         queued.sendAt = cluster.host().nanoTime();
         queue.add(queued);
         return queued.result;

@@ -6,12 +6,14 @@ import org.jspecify.annotations.Nullable;
 final class TransactionResult {
 
     private final String operation;
+    private final Host host;
     private boolean done;
     private boolean taken;
     private @Nullable RuntimeException error;
 
-    TransactionResult(String operation) {
+    TransactionResult(String operation, Host host) {
         this.operation = operation;
+        this.host = host;
     }
 
     String operation() {
@@ -24,6 +26,7 @@ final class TransactionResult {
 
     void succeed() {
         done = true;
+        host.changed();
     }
 
     /** The first end counts. */
@@ -31,6 +34,7 @@ final class TransactionResult {
         if (!done) {
             done = true;
             error = why;
+            host.changed();
         }
     }
 
