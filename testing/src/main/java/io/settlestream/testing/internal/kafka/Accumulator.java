@@ -31,14 +31,14 @@ final class Accumulator {
     private final Map<String, StickyPartition> sticky = new HashMap<>();
     private final Deque<Ticket> waiting = new ArrayDeque<>();
 
-    /** Called when memory is short, so that batches are sent although they have room. */
-    private final Runnable sendWhatThereIs;
+    /** Called when there is something new to send: a batch that was begun or is full, or any, as memory is short. */
+    private final Runnable wakeUp;
 
     private long free;
     private boolean closed;
 
-    Accumulator(Cluster cluster, ProducerOptions options, Runnable sendWhatThereIs) {
-        this.sendWhatThereIs = sendWhatThereIs;
+    Accumulator(Cluster cluster, ProducerOptions options, Runnable wakeUp) {
+        this.wakeUp = wakeUp;
         this.cluster = cluster;
         this.options = options;
         this.free = options.bufferMemory();
@@ -74,7 +74,7 @@ final class Accumulator {
                 if (taken != null) {
                     return taken;
                 }
-                sendWhatThereIs.run();
+                wakeUp.run();
                 if (!cluster.host().await(() -> cluster.locked(() -> closed || isNext(ticket, capacity)), deadline)) {
                     throw new BufferExhaustedException("Failed to allocate " + capacity
                             + " bytes within the configured max blocking time " + waited + " ms. Total memory: "
@@ -198,6 +198,9 @@ final class Accumulator {
         int size = last.add(record);
         if (chooser != null) {
             chooser.gave(before == 0 ? last.bytes() : size, areFull(to), partitions);
+        }
+        if (before == 0 || last.isFull()) {
+            wakeUp.run();
         }
         return record;
     }

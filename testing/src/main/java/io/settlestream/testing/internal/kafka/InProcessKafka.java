@@ -82,6 +82,17 @@ public final class InProcessKafka {
         mine.crash(atOnce);
     }
 
+    /**
+     * Ends a producer as a crash of its process would: records that were not sent are gone, its transaction stays open
+     * until it times out or another producer takes its transactional id, and no callback is called.
+     */
+    public void crash(Producer<byte[], byte[]> producer) {
+        if (!(producer instanceof InProcessProducer mine)) {
+            throw new IllegalArgumentException(producer + " is no producer of an in-process Kafka");
+        }
+        mine.crash();
+    }
+
     /** Deletes the records of a partition before an offset, as retention does. */
     public void trim(TopicPartition partition, long offset) {
         cluster.change(() -> log(partition).deleteRecordsBefore(offset));

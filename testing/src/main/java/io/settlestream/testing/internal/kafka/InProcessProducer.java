@@ -133,10 +133,8 @@ final class InProcessProducer implements Producer<byte[], byte[]> {
                 transactions.admit(chosen);
             }
         };
-        SentRecord sent = accumulator.append(
+        return accumulator.append(
                 record.topic(), partition, partitions.size(), bytes, draft, deadline, options.maxBlockMs());
-        wakeUp();
-        return sent;
     }
 
     /** The partition that a record goes to, or -1 if it is whichever records without key go to. */
@@ -328,6 +326,14 @@ final class InProcessProducer implements Producer<byte[], byte[]> {
         if (interrupted != null) {
             throw interrupted;
         }
+    }
+
+    /**
+     * Ends as if its process had been killed: what was not sent is gone, nobody is called back, and an open transaction
+     * stays open until it times out or its id has a new holder.
+     */
+    void crash() {
+        thread.crash();
     }
 
     private @Nullable InterruptException awaitEnd(@Nullable InterruptException earlier) {

@@ -116,6 +116,12 @@ final class ProducerThread implements TransactionRequests.Batches {
         close();
     }
 
+    /** Ends now and calls nobody back. */
+    void crash() {
+        reports.silence();
+        closeNow();
+    }
+
     boolean isClosing() {
         return closing;
     }
@@ -137,12 +143,11 @@ final class ProducerThread implements TransactionRequests.Batches {
             }
         } catch (InterruptedException stopped) {
             LOG.atDebug().addKeyValue("client", options.clientId()).log("The producer's thread was interrupted");
-        } finally {
-            cluster.change(this::abandon);
-            reports.tell();
-            ended = true;
-            host.changed();
         }
+        cluster.change(this::abandon);
+        reports.tell();
+        ended = true;
+        host.changed();
     }
 
     private boolean isDone() {

@@ -27,6 +27,8 @@ final class Reports {
     private final Accumulator accumulator;
     private final Deque<Report> untold = new ArrayDeque<>();
 
+    private volatile boolean silent;
+
     Reports(Cluster cluster, Accumulator accumulator) {
         this.cluster = cluster;
         this.accumulator = accumulator;
@@ -56,6 +58,11 @@ final class Reports {
         return untold.stream().anyMatch(report -> report.batch() == batch);
     }
 
+    /** Calls nobody back any more; futures still complete, so that no thread waits for ever. */
+    void silence() {
+        silent = true;
+    }
+
     boolean isEmpty() {
         return untold.isEmpty();
     }
@@ -80,9 +87,11 @@ final class Reports {
         }
     }
 
-    private static void tell(Report report, SentRecord record, int index) {
+    private void tell(Report report, SentRecord record, int index) {
         try {
-            if (report.where() != null) {
+            if (silent) {
+                record.lose();
+            } else if (report.where() != null) {
                 record.succeed(report.where(), index);
             } else {
                 record.fail(report.errors().apply(index));

@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
@@ -55,6 +56,11 @@ final class SentRecord implements Future<RecordMetadata> {
     /** Reports why the record was not appended. Without the cluster's lock. */
     void fail(RuntimeException error) {
         tell(new Report(nowhere(partition), error));
+    }
+
+    /** The producer is gone and calls nobody back. */
+    void lose() {
+        report = new Report(nowhere(partition), new KafkaException("The producer has crashed"));
     }
 
     /** Lets those who wait for the future see the report. */
