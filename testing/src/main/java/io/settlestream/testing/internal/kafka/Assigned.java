@@ -22,7 +22,7 @@ final class Assigned {
     private Where where = new Where.Unknown();
     boolean paused;
 
-    /** Neither fetched nor positioned while a listener has not heard of it, or hears that it goes. */
+    /** Not fetched while a listener has not heard of it, or hears that it goes. */
     boolean held;
 
     /** A fetch failed, or its answer takes time: nothing comes before this, on the host's clock. */

@@ -197,6 +197,7 @@ final class ClassicMembership implements Membership {
 
     private void throwIfFenced(Beat beat) {
         if (beat == Beat.FENCED) {
+            out();
             throw new FencedInstanceIdException("Another consumer of group " + groupId + " has taken group.instance.id "
                     + settings.instanceId().orElse(""));
         }

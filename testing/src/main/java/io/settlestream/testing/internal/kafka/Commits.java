@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Queue;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.GroupProtocol;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetCommitCallback;
 import org.apache.kafka.clients.consumer.RetriableCommitFailedException;
@@ -59,6 +60,7 @@ final class Commits {
 
     void sync(Map<TopicPartition, OffsetAndMetadata> offsets, long deadline) {
         runCallbacks();
+        waiting.throwIfInterrupted();
         while (!offsets.isEmpty()) {
             try {
                 Duration late = send(offsets);
@@ -86,8 +88,10 @@ final class Commits {
         }
     }
 
-    private static TimeoutException timeout(Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable Exception cause) {
-        return new TimeoutException("Time was up before successfully committing offsets " + offsets, cause);
+    private TimeoutException timeout(Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable Exception cause) {
+        return new TimeoutException(
+                "Time was up before successfully committing offsets " + offsets,
+                settings.protocol() == GroupProtocol.CLASSIC ? null : cause);
     }
 
     void async(Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable OffsetCommitCallback callback) {

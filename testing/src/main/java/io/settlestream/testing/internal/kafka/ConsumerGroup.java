@@ -141,7 +141,8 @@ final class ConsumerGroup implements Group {
         Map<String, Integer> wishes = new LinkedHashMap<>();
         for (ConsumerMember member : members.values()) {
             if (!member.bare()) {
-                candidates.add(new ServerAssignor.Candidate(member.id(), topics(member), member.target));
+                candidates.add(new ServerAssignor.Candidate(
+                        member.id(), member.wish().instanceId(), topics(member), member.target));
                 if (!member.wish().assignor().isEmpty()) {
                     wishes.merge(member.wish().assignor(), 1, Integer::sum);
                 }

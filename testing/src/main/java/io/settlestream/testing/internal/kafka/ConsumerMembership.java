@@ -33,7 +33,7 @@ final class ConsumerMembership implements Membership {
     @Nullable
     private Set<TopicPartition> acknowledged;
 
-    private int lastEpoch = -1;
+    private ConsumerGroupMetadata metadata;
 
     ConsumerMembership(
             Cluster cluster,
@@ -50,6 +50,7 @@ final class ConsumerMembership implements Membership {
         this.listeners = new Listeners(subscriptions);
         this.autoCommit = autoCommit;
         this.interval = new PollInterval(cluster, settings.maxPollInterval(), this::pollsTooRarely);
+        this.metadata = GroupIdentity.of(groupId, -1, "", settings.instanceId());
         this.memberId = cluster.locked(() -> cluster.groups().newMemberId(settings.clientId()));
     }
 
@@ -235,9 +236,9 @@ final class ConsumerMembership implements Membership {
     public ConsumerGroupMetadata metadata() {
         Integer epoch = epoch();
         if (epoch != null) {
-            lastEpoch = epoch;
+            metadata = GroupIdentity.of(groupId, epoch, memberId, settings.instanceId());
         }
-        return GroupIdentity.of(groupId, lastEpoch, memberId, settings.instanceId());
+        return metadata;
     }
 
     @Override
@@ -307,6 +308,7 @@ final class ConsumerMembership implements Membership {
         });
         joined = false;
         acknowledged = null;
+        metadata = GroupIdentity.of(groupId, -1, "", settings.instanceId());
     }
 
     @Override

@@ -9,7 +9,9 @@ import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
 import org.apache.kafka.clients.consumer.GroupProtocol;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.InvalidConfigurationException;
+import org.apache.kafka.common.errors.InvalidGroupIdException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +46,8 @@ record ConsumerSettings(
     /** Under {@code group.protocol=consumer} the coordinator has the say; this is its default. */
     private static final Duration GROUP_SESSION_TIMEOUT = Duration.ofSeconds(45);
 
+    private static final String FAILED = "Failed to construct kafka consumer";
+
     /**
      * Reads a configuration.
      *
@@ -66,6 +70,7 @@ record ConsumerSettings(
         String groupId = config.getString(ConsumerConfig.GROUP_ID_CONFIG);
         GroupProtocol protocol = GroupProtocol.of(config.getString(ConsumerConfig.GROUP_PROTOCOL_CONFIG));
         boolean classic = protocol == GroupProtocol.CLASSIC;
+        check(config, groupId, classic);
         String remoteAssignor = config.getString(ConsumerConfig.GROUP_REMOTE_ASSIGNOR_CONFIG);
         return new ConsumerSettings(
                 config.getString(ConsumerConfig.CLIENT_ID_CONFIG),
@@ -98,6 +103,23 @@ record ConsumerSettings(
                 millis(config.getLong(ConsumerConfig.METADATA_MAX_AGE_CONFIG)),
                 config.originals().containsKey(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG)
                         && config.getBoolean(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG));
+    }
+
+    /** What Kafka's consumer finds wrong only when it is made. */
+    private static void check(ConsumerConfig config, @Nullable String groupId, boolean classic) {
+        if (groupId != null && groupId.isBlank()) {
+            throw new KafkaException(
+                    FAILED,
+                    new InvalidGroupIdException(
+                            "The configured group.id should not be an empty string or whitespace."));
+        }
+        if (classic
+                && groupId != null
+                && config.getInt(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG)
+                        >= config.getInt(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG)) {
+            throw new KafkaException(
+                    FAILED, new IllegalArgumentException("Heartbeat must be set lower than the session timeout"));
+        }
     }
 
     private static boolean autoCommit(ConsumerConfig config, @Nullable String groupId) {

@@ -11,11 +11,15 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.IllegalGenerationException;
 import org.apache.kafka.common.errors.InconsistentGroupProtocolException;
+import org.apache.kafka.common.errors.OffsetMetadataTooLarge;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.jspecify.annotations.Nullable;
 
 /** The group coordinator: members, generations, and committed offsets. All of it is called with the cluster's lock. */
 final class Groups {
+
+    /** The broker's default of {@code offset.metadata.max.bytes}, which counts characters. */
+    private static final int MAX_METADATA_LENGTH = 4096;
 
     private final Cluster cluster;
     private final Map<String, Group> groups = new LinkedHashMap<>();
@@ -85,6 +89,7 @@ final class Groups {
     void commit(ConsumerGroupMetadata member, Map<TopicPartition, OffsetAndMetadata> positions) {
         check(member, false);
         checkExist(positions.keySet());
+        checkMetadata(positions);
         offsets(member.groupId()).commit(positions);
         cluster.host().changed();
     }
@@ -98,6 +103,7 @@ final class Groups {
     void addPending(long producerId, ConsumerGroupMetadata member, Map<TopicPartition, OffsetAndMetadata> positions) {
         check(member, true);
         checkExist(positions.keySet());
+        checkMetadata(positions);
         offsets(member.groupId()).addPending(producerId, positions);
     }
 
@@ -119,6 +125,15 @@ final class Groups {
             throw new IllegalGenerationException(
                     "group " + member.groupId() + " does not exist, so it has no generation " + member.generationId());
         }
+    }
+
+    private static void checkMetadata(Map<TopicPartition, OffsetAndMetadata> positions) {
+        positions.forEach((partition, position) -> {
+            if (position.metadata().length() > MAX_METADATA_LENGTH) {
+                throw new OffsetMetadataTooLarge("the metadata of the offset of " + partition + " has "
+                        + position.metadata().length() + " characters, more than " + MAX_METADATA_LENGTH);
+            }
+        });
     }
 
     private void checkExist(Set<TopicPartition> partitions) {

@@ -29,6 +29,7 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.metrics.KafkaMetric;
 import org.jspecify.annotations.Nullable;
@@ -257,7 +258,7 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
             do {
                 waiting.throwIfWoken();
                 work();
-                ConsumerRecords<byte[], byte[]> found = collect();
+                ConsumerRecords<byte[], byte[]> found = collect(timeout.isZero());
                 if (found != null) {
                     return found;
                 }
@@ -268,11 +269,12 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
     }
 
     @Nullable
-    private ConsumerRecords<byte[], byte[]> collect() {
+    private ConsumerRecords<byte[], byte[]> collect(boolean atOnce) {
         ConsumerRecords<byte[], byte[]> found = fetcher.collect();
         if (found == null) {
             fetcher.fetch();
-            found = fetcher.collect();
+            // No network is so fast that the answer would be there without any wait.
+            found = atOnce ? null : fetcher.collect();
         }
         if (found != null) {
             // The application handles these while the next ones are on their way.
@@ -288,16 +290,25 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
             membership.poll();
             commits.autoCommitIfDue();
         }
-        if (settings.autoCreateTopics()) {
-            createMissing();
-        }
+        lookForTopics();
         positions.resolve();
     }
 
-    /** As a broker with {@code auto.create.topics.enable} does for those who ask for it. */
-    private void createMissing() {
+    private void lookForTopics() {
         Set<String> wanted = new LinkedHashSet<>(subscriptions.topics());
         subscriptions.partitions().forEach(partition -> wanted.add(partition.topic()));
+        Set<String> illegal = new LinkedHashSet<>(wanted);
+        illegal.removeIf(Topic::isLegalName);
+        if (!illegal.isEmpty()) {
+            throw new InvalidTopicException(illegal);
+        }
+        if (settings.autoCreateTopics()) {
+            create(wanted);
+        }
+    }
+
+    /** As a broker with {@code auto.create.topics.enable} does for those who ask for it. */
+    private void create(Set<String> wanted) {
         for (String topic : wanted) {
             if (cluster.locked(() -> cluster.topic(topic)) == null) {
                 cluster.createTopic(topic, 1, Map.of());

@@ -13,6 +13,7 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.InvalidGroupIdException;
+import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
@@ -124,6 +125,9 @@ final class Lookups {
 
     List<PartitionInfo> partitions(String topic) {
         waiting.throwIfWoken();
+        if (!Topic.isLegalName(topic)) {
+            throw new InvalidTopicException("Topic '" + topic + "' is invalid");
+        }
         return cluster.locked(() -> {
             List<? extends LogView> partitions = cluster.topic(topic);
             return partitions == null ? List.of() : TopicMetadata.infos(topic, partitions.size());

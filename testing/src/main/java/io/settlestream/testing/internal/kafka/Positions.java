@@ -30,16 +30,14 @@ final class Positions {
     boolean due() {
         Set<TopicPartition> unknown = new LinkedHashSet<>();
         for (Assigned partition : subscriptions.assigned()) {
-            if (!partition.held) {
-                switch (partition.where()) {
-                    case Where.Unknown w -> unknown.add(partition.partition());
-                    case Where.Resetting w -> {
-                        if (Offsets.log(cluster, partition.partition()) != null) {
-                            return true;
-                        }
+            switch (partition.where()) {
+                case Where.Unknown w -> unknown.add(partition.partition());
+                case Where.Resetting w -> {
+                    if (Offsets.log(cluster, partition.partition()) != null) {
+                        return true;
                     }
-                    case Where.At w -> {}
                 }
+                case Where.At w -> {}
             }
         }
         return !unknown.isEmpty() && (settings.groupId() == null || stable(unknown));
@@ -60,7 +58,7 @@ final class Positions {
         cluster.locked(() -> {
             Map<TopicPartition, Assigned> unknown = new LinkedHashMap<>();
             for (Assigned partition : subscriptions.assigned()) {
-                if (!partition.held && partition.where() instanceof Where.Unknown) {
+                if (partition.where() instanceof Where.Unknown) {
                     unknown.put(partition.partition(), partition);
                 }
             }
@@ -99,7 +97,7 @@ final class Positions {
 
     private void reset(Assigned partition) {
         LogView log = Offsets.log(cluster, partition.partition());
-        if (partition.held || log == null || !(partition.where() instanceof Where.Resetting(Reset to))) {
+        if (log == null || !(partition.where() instanceof Where.Resetting(Reset to))) {
             return;
         }
         switch (to) {

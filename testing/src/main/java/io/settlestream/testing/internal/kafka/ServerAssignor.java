@@ -1,9 +1,11 @@
 package io.settlestream.testing.internal.kafka;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.UnsupportedAssignorException;
@@ -20,10 +22,16 @@ enum ServerAssignor {
     /**
      * What an assignor goes by.
      *
+     * @param instanceId the name of a static member, by which it takes its place
      * @param topics those a member subscribes to
      * @param now what it was to have so far
      */
-    record Candidate(String id, Set<String> topics, Set<TopicPartition> now) {}
+    record Candidate(String id, Optional<String> instanceId, Set<String> topics, Set<TopicPartition> now) {
+
+        private static final Comparator<Candidate> FIXED_FIRST = Comparator.comparing(
+                        (Candidate candidate) -> candidate.instanceId().isEmpty())
+                .thenComparing(candidate -> candidate.instanceId().orElse(candidate.id()));
+    }
 
     /** The one of a name; the broker's own choice for none. */
     static ServerAssignor of(String name) {
@@ -54,6 +62,7 @@ enum ServerAssignor {
         byTopic.forEach((topic, all) -> {
             List<Candidate> takers = candidates.stream()
                     .filter(candidate -> candidate.topics().contains(topic))
+                    .sorted(Candidate.FIXED_FIRST)
                     .toList();
             int next = 0;
             for (int i = 0; i < takers.size(); i++) {

@@ -57,6 +57,13 @@ final class Waiting {
         }
     }
 
+    /** Where Kafka's consumer would have to wait for an answer. */
+    void throwIfInterrupted() {
+        if (Thread.interrupted()) {
+            throw new InterruptException(new InterruptedException());
+        }
+    }
+
     /**
      * Waits.
      *
@@ -84,6 +91,9 @@ final class Waiting {
 
     /** When a timeout that begins now is over. */
     long deadline(Duration timeout) {
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException("Timeout " + timeout + " must not be negative");
+        }
         return Deadline.in(cluster.host(), TimeUnit.NANOSECONDS.convert(timeout));
     }
 
