@@ -5,7 +5,6 @@ import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Queue;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
-import org.apache.kafka.clients.consumer.GroupProtocol;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetCommitCallback;
 import org.apache.kafka.clients.consumer.RetriableCommitFailedException;
@@ -67,7 +66,7 @@ final class Commits {
                 if (!late.isZero()) {
                     waiting.sleep(late, deadline);
                     if (waiting.past(deadline)) {
-                        throw timeout(offsets, null);
+                        throw timeout(offsets);
                     }
                 }
                 break;
@@ -76,7 +75,7 @@ final class Commits {
                     throw e;
                 }
                 if (waiting.past(deadline)) {
-                    throw timeout(offsets, e);
+                    throw timeout(offsets);
                 }
                 waiting.sleep(settings.retryBackoff(), deadline);
             }
@@ -88,10 +87,8 @@ final class Commits {
         }
     }
 
-    private TimeoutException timeout(Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable Exception cause) {
-        return new TimeoutException(
-                "Time was up before successfully committing offsets " + offsets,
-                settings.protocol() == GroupProtocol.CLASSIC ? null : cause);
+    private static TimeoutException timeout(Map<TopicPartition, OffsetAndMetadata> offsets) {
+        return new TimeoutException("Time was up before successfully committing offsets " + offsets);
     }
 
     void async(Map<TopicPartition, OffsetAndMetadata> offsets, @Nullable OffsetCommitCallback callback) {
