@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.settlestream.testing.internal.kafka.Faults.Request;
 import io.settlestream.testing.internal.kafka.LogView.Stored;
+import io.settlestream.testing.internal.sim.Simulation;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,8 +20,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.BufferExhaustedException;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.clients.producer.RoundRobinPartitioner;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -40,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class InProcessProducerTest {
 
-    private final RealTimeHost host = new RealTimeHost();
+    private final Simulation host = Simulation.usual();
     private final InProcessKafka kafka = new InProcessKafka(host);
     private final List<Producer<byte[], byte[]>> producers = new ArrayList<>();
 
@@ -344,6 +347,41 @@ class InProcessProducerTest {
         assertThatThrownBy(() -> producer.send(new ProducerRecord<>("nowhere", bytes("x"))))
                 .isInstanceOf(InterruptException.class);
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    @DisplayName("a partitioner and interceptors of the configuration are used")
+    void plugIns() throws Exception {
+        Producer<byte[], byte[]> producer = producer(
+                Map.of("partitioner.class", RoundRobinPartitioner.class, "interceptor.classes", List.of(Stamp.class)));
+        List<Integer> partitions = new ArrayList<>();
+
+        for (int i = 0; i < 3; i++) {
+            partitions.add(producer.send(new ProducerRecord<>("topic", bytes("same"), bytes("x")))
+                    .get()
+                    .partition());
+        }
+
+        assertThat(partitions).containsExactlyInAnyOrder(0, 1, 2);
+        assertThat(kafka.records("topic").get(new TopicPartition("topic", 1)))
+                .singleElement()
+                .satisfies(stored ->
+                        assertThat(stored.headers().lastHeader("stamp").value()).isEqualTo(bytes("here")));
+    }
+
+    /** An interceptor that adds a header. */
+    public static final class Stamp implements ProducerInterceptor<byte[], byte[]> {
+        @Override
+        public ProducerRecord<byte[], byte[]> onSend(ProducerRecord<byte[], byte[]> record) {
+            record.headers().add("stamp", bytes("here"));
+            return record;
+        }
+
+        @Override
+        public void close() {}
+
+        @Override
+        public void configure(Map<String, ?> configs) {}
     }
 
     @Test
