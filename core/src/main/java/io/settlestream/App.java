@@ -2,10 +2,11 @@ package io.settlestream;
 
 import io.settlestream.internal.runtime.AppRuntime;
 import io.settlestream.internal.runtime.AppSpec;
-import io.settlestream.internal.runtime.SystemEnvironment;
+import io.settlestream.internal.runtime.BrokerSpec;
 import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.spi.AppEnvironment;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -62,6 +63,14 @@ public final class App<S> {
         return new App<>(spec.withState(Objects.requireNonNull(state, "state")));
     }
 
+    /**
+     * This application with another state of the same type: in a test, clients that do as the test says. Hooks, brokers and
+     * subscribers stay as they are.
+     */
+    public App<S> withState(Callable<? extends S> state) {
+        return new App<>(spec.withOtherState(Objects.requireNonNull(state, "state")));
+    }
+
     /** Runs once every subscription knows where it starts; handlers are live. */
     public App<S> afterStartup(Hook<? super S> hook) {
         return new App<>(spec.withAfterStartup(Objects.requireNonNull(hook, "hook")));
@@ -96,6 +105,26 @@ public final class App<S> {
         return new App<>(spec.withBroker(BrokerScope.collect(Objects.requireNonNull(broker, "broker"), scope)));
     }
 
+    /** The application's name. */
+    public String name() {
+        return spec.name();
+    }
+
+    /** The brokers, in the order in which they were added. */
+    public List<KafkaBroker> brokers() {
+        return spec.brokers().stream().map(BrokerSpec::broker).toList();
+    }
+
+    /** The topics that a broker's subscribers read, each once. */
+    public List<String> topicsRead(KafkaBroker broker) {
+        return spec.brokers().stream()
+                .filter(candidate -> candidate.broker() == broker)
+                .flatMap(candidate -> candidate.mounted().stream())
+                .map(mounted -> mounted.topic().name())
+                .distinct()
+                .toList();
+    }
+
     /**
      * Starts the application and returns when every subscription knows where its partitions start, so that what is
      * published from now on is seen.
@@ -104,7 +133,7 @@ public final class App<S> {
      *     and has handed out publishers; or with what failed when it was opened, after closing it again
      */
     public RunningApp start() {
-        return start(SystemEnvironment.create());
+        return start(AppEnvironment.system());
     }
 
     /** {@link #start() Starts} the application in an environment other than the system's; for test kits. */
@@ -121,7 +150,7 @@ public final class App<S> {
      * @throws ServiceFailedException if the application stopped because it failed
      */
     public ShutdownResult run() {
-        return AppRuntime.run(spec, SystemEnvironment.create());
+        return AppRuntime.run(spec, AppEnvironment.system());
     }
 
     /**
@@ -131,6 +160,6 @@ public final class App<S> {
      */
     @SuppressWarnings("IncorrectMainMethod") // called by a program's own main, and reads like it
     public void main(String... args) {
-        AppRuntime.main(spec, SystemEnvironment.create());
+        AppRuntime.main(spec, AppEnvironment.system());
     }
 }

@@ -1,5 +1,8 @@
 package io.settlestream.codec;
 
+import io.settlestream.internal.codec.Codecs;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,4 +28,19 @@ public interface Codec<T> {
      * @throws io.settlestream.EncodeException if it has no encoding; any other exception is treated the same
      */
     byte[] encode(T value);
+
+    /**
+     * The codec that a type gets when none is named for it: that of {@code byte[]} or {@code String}, else the first that a
+     * {@link CodecProvider} on the class path gives.
+     *
+     * @throws IllegalArgumentException if no provider knows the type, or one that is declared cannot be loaded
+     */
+    static <T> Codec<T> of(Class<T> type) {
+        List<String> problems = new ArrayList<>();
+        return Codecs.load(problems)
+                .find(type)
+                .orElseThrow(() -> new IllegalArgumentException("there is no codec for " + type.getName()
+                        + "; add settlestream-jackson for JSON, or a CodecProvider that knows the type"
+                        + (problems.isEmpty() ? "" : ". " + String.join(" ", problems))));
+    }
 }

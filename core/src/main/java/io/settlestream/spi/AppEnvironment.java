@@ -1,5 +1,7 @@
 package io.settlestream.spi;
 
+import io.settlestream.internal.runtime.SystemEnvironment;
+
 /**
  * What an application is started in: real Kafka clients, time and threads in production, stand-ins in tests.
  *
@@ -13,5 +15,10 @@ public record AppEnvironment(KafkaClients clients, Scheduler scheduler, Delivery
     /** One that nobody observes. */
     public AppEnvironment(KafkaClients clients, Scheduler scheduler) {
         this(clients, scheduler, DeliveryObserver.NONE);
+    }
+
+    /** Kafka's own clients, the machine's time and the JVM's threads. A new one for each run of an application. */
+    public static AppEnvironment system() {
+        return SystemEnvironment.create();
     }
 }

@@ -25,6 +25,9 @@ public interface DeliveryObserver {
      */
     default void answered(String subscription, Context<?> delivery, HandlerOutcome outcome) {}
 
+    /** A handler has answered with a reply, which is published now. */
+    default void replying(String subscription, Context<?> delivery) {}
+
     /** Kafka has not accepted a handler's reply. Called on the thread that brings the report, or refuses to send. */
     default void replyFailed(String subscription, Context<?> delivery, PublishException failure) {}
 

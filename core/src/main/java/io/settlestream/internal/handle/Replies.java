@@ -59,6 +59,7 @@ final class Replies {
         return switch (Invocation.present(reply, "a reply")) {
             case Reply.None<?> none -> none.outcome();
             case Reply.Publish<?> answer -> {
+                environment.observer().replying(environment.subscription(), delivery);
                 Message<?> said = answer.message();
                 Message<?> message = publish.transform().isPresent()
                         ? transformed(publish.transform().get(), said, delivery)

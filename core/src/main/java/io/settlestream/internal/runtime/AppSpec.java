@@ -53,6 +53,11 @@ public record AppSpec(
         return new AppSpec(name, version, wanted, hooks, shutdownTimeout, brokers);
     }
 
+    /** With a state of the type that brokers and hooks rely on. */
+    public AppSpec withOtherState(Callable<?> wanted) {
+        return new AppSpec(name, version, wanted, hooks, shutdownTimeout, brokers);
+    }
+
     public AppSpec withAfterStartup(App.Hook<?> hook) {
         return with(new Hooks(plus(hooks.afterStartup, untyped(hook)), hooks.onShutdown, hooks.afterShutdown));
     }
