@@ -10,11 +10,11 @@ import io.settlestream.internal.runtime.SystemEnvironment;
  * @param observer hears what handlers are called with
  * @since 0.1.0
  */
-public record AppEnvironment(KafkaClients clients, Scheduler scheduler, DeliveryObserver observer) {
+public record AppEnvironment(KafkaClients clients, Scheduler scheduler, AppObserver observer) {
 
     /** One that nobody observes. */
     public AppEnvironment(KafkaClients clients, Scheduler scheduler) {
-        this(clients, scheduler, DeliveryObserver.NONE);
+        this(clients, scheduler, AppObserver.NONE);
     }
 
     /** Kafka's own clients, the machine's time and the JVM's threads. A new one for each run of an application. */

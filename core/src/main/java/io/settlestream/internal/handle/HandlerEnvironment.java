@@ -8,7 +8,7 @@ import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Settlement;
-import io.settlestream.spi.DeliveryObserver;
+import io.settlestream.spi.AppObserver;
 import io.settlestream.spi.Scheduler;
 
 /** What a subscription's handlers run with. */
@@ -21,7 +21,7 @@ public record HandlerEnvironment(
         Counters counters,
         FailureListener failures,
         Scheduler scheduler,
-        DeliveryObserver observer) {
+        AppObserver observer) {
 
     /** The value of a record. A codec written without null checks may still give null, which is no value. */
     Object decode(Delivery delivery) {

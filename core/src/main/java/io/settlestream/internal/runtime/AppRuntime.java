@@ -78,7 +78,7 @@ public final class AppRuntime implements RunningApp {
         Checked checked = check(spec);
         boolean prepared = false;
         try {
-            AppRuntime app = new AppRuntime(checked, makeState(spec), environment);
+            AppRuntime app = new AppRuntime(checked, makeState(spec, environment), environment);
             prepared = true;
             return app;
         } finally {
@@ -88,9 +88,11 @@ public final class AppRuntime implements RunningApp {
         }
     }
 
-    private static Object makeState(AppSpec spec) {
+    private static Object makeState(AppSpec spec, AppEnvironment environment) {
         try {
-            return spec.makeState();
+            Object state = spec.makeState();
+            environment.observer().madeState(state);
+            return state;
         } catch (Exception e) {
             throw new StartupException(spec.name(), List.of("onStartup failed: " + e), e);
         }

@@ -20,7 +20,7 @@ import io.settlestream.internal.settle.BatchUnit;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
 import io.settlestream.internal.settle.TrackedSettlement;
-import io.settlestream.spi.DeliveryObserver;
+import io.settlestream.spi.AppObserver;
 import io.settlestream.spi.Scheduler;
 import java.util.ArrayList;
 import java.util.List;
@@ -328,7 +328,7 @@ class HandlingTest {
                 counters,
                 failures::add,
                 scheduler,
-                DeliveryObserver.NONE);
+                AppObserver.NONE);
     }
 
     private static class Bytes implements Codec<byte[]> {

@@ -26,6 +26,7 @@ final class Cluster {
     private final TransactionCoordinator transactions = new TransactionCoordinator(this);
     private final Faults faults = new Faults(lock);
     private long topicsMade;
+    private boolean createsTopics;
     private long producersMade;
 
     Cluster(Host host) {
@@ -108,6 +109,19 @@ final class Cluster {
             topics.put(name, new Topic(name, new Uuid(1, ++topicsMade), settings, partitions, host));
             groups.topicsChanged();
         });
+    }
+
+    /** From now on a topic that a producer asks for and that is missing is made, with one partition, as brokers do. */
+    void createTopics() {
+        change(() -> createsTopics = true);
+    }
+
+    /** A producer asks for a topic. */
+    void wanted(String name) {
+        boolean missing = locked(() -> createsTopics && !topics.containsKey(name) && Topic.isLegalName(name));
+        if (missing) {
+            createTopic(name, 1, Map.of());
+        }
     }
 
     void deleteTopic(String name) {

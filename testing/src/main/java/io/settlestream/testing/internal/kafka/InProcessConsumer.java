@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -101,6 +102,27 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
         if (member != null) {
             cluster.change(() -> member.crash(atOnce));
         }
+    }
+
+    /** With the lock: what this consumer has not come to the end of, in words. Any thread. */
+    List<String> open() {
+        String group = settings.groupId();
+        if (closed || group == null) {
+            return List.of();
+        }
+        return Rest.open(cluster, group, settings.readCommitted(), membership, subscriptions.assigned());
+    }
+
+    boolean isIn(String group) {
+        return group.equals(settings.groupId());
+    }
+
+    /** With the lock: the name under which its group knows it, if it does. */
+    Optional<String> memberId() {
+        Membership member = membership;
+        return member == null
+                ? Optional.empty()
+                : Optional.of(member.metadata().memberId()).filter(id -> !id.isEmpty());
     }
 
     // --- subscribing

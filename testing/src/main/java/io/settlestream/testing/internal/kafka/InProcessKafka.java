@@ -29,6 +29,26 @@ public final class InProcessKafka {
         cluster.createTopic(name, partitions, configs);
     }
 
+    /** From now on a topic that a producer asks for and that is missing is made, with one partition, as brokers do. */
+    public void createTopics() {
+        cluster.createTopics();
+    }
+
+    /** The clients of a process, which crash together. */
+    public ProcessClients clients() {
+        return new ProcessClients(cluster);
+    }
+
+    /** What is done to groups. */
+    public GroupOperator groups() {
+        return new GroupOperator(cluster);
+    }
+
+    /** Where a partition ends for readers of committed records: its last stable offset. */
+    public long stableOffset(TopicPartition partition) {
+        return cluster.locked(() -> log(partition).lastStableOffset());
+    }
+
     /** Deletes a topic and all its records. One that is created later under its name is another topic. */
     public void deleteTopic(String name) {
         cluster.deleteTopic(name);
@@ -149,6 +169,20 @@ public final class InProcessKafka {
             }
             return records;
         });
+    }
+
+    /** As {@link #records(String)}, one after the other. */
+    public List<StoredRecord> committedRecords(String topic) {
+        return records(topic).entrySet().stream()
+                .flatMap(entry -> entry.getValue().stream()
+                        .map(record -> new StoredRecord(
+                                entry.getKey().partition(),
+                                record.offset(),
+                                record.timestamp(),
+                                record.key(),
+                                record.value(),
+                                List.of(record.headers().toArray()))))
+                .toList();
     }
 
     /** The first offset of a partition that can be read. */

@@ -294,6 +294,13 @@ final class InProcessProducer implements Producer<byte[], byte[]> {
         throw lacking("unregisterMetricFromSubscription");
     }
 
+    /** How many records are not reported. */
+    int unreported() {
+        return cluster.locked(() -> accumulator.incomplete().stream()
+                .mapToInt(batch -> batch.records().size())
+                .sum());
+    }
+
     @Override
     public void close() {
         close(Duration.ofMillis(Long.MAX_VALUE));

@@ -39,6 +39,7 @@ final class ProducerMetadata {
         if (found != null) {
             return found;
         }
+        cluster.wanted(topic);
         if (!Topic.isLegalName(topic)) {
             throw new InvalidTopicException("Invalid topics: [" + topic + "]");
         }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -79,6 +80,8 @@ public final class Simulation implements Host, AutoCloseable {
     private @Nullable Strand holder;
 
     private @Nullable Thread driver;
+    /** The process whose threads alone may run, beside Kafka's; null if all may. */
+    private @Nullable SimulatedProcess focus;
     /** Whether the turn goes back to the driver although others are ready. */
     private boolean halt;
 
@@ -411,7 +414,8 @@ public final class Simulation implements Host, AutoCloseable {
         List<Strand> asked;
         lock.lock();
         try {
-            changes = changes + 1;
+            long counted = changes + 1; // written with the lock only
+            changes = counted;
             if (awaiting.isEmpty()) {
                 return;
             }
@@ -444,16 +448,38 @@ public final class Simulation implements Host, AutoCloseable {
     /** With the lock: lets the next one have the turn. */
     private void passTurn() {
         holder = null;
-        if (ready.isEmpty() || halt) {
+        Strand next = halt ? null : next();
+        if (next == null) {
             wakeDriver();
             return;
         }
-        Strand next = ready.remove(choices.next(ready.size()));
+        ready.remove(next);
         next.state = Strand.State.RUNNING;
         holder = next;
         turns++;
         choices.note(next.name, now);
         next.giveTurn();
+    }
+
+    /** With the lock: whether a thread is ready that may run. */
+    private boolean canRun() {
+        return focus == null ? !ready.isEmpty() : ready.stream().anyMatch(this::mayRun);
+    }
+
+    private boolean mayRun(Strand strand) {
+        return strand.process == focus || strand.process == kafka;
+    }
+
+    /** With the lock: who has the turn next, if anybody may. */
+    private @Nullable Strand next() {
+        if (ready.isEmpty()) {
+            return null;
+        }
+        if (focus == null) {
+            return ready.get(choices.next(ready.size()));
+        }
+        List<Strand> allowed = ready.stream().filter(this::mayRun).toList();
+        return allowed.isEmpty() ? null : allowed.get(choices.next(allowed.size()));
     }
 
     /** With the lock. */
@@ -533,8 +559,19 @@ public final class Simulation implements Host, AutoCloseable {
      * @param waitForOutside whether to let threads outside go on before time does; asked when nothing can run
      */
     public End drive(BooleanSupplier reached, long until, BooleanSupplier waitForOutside) {
+        return drive(reached, until, waitForOutside, null);
+    }
+
+    /**
+     * As {@link #drive(BooleanSupplier, long, BooleanSupplier)}.
+     *
+     * @param only the process whose threads alone run meanwhile, beside Kafka's; null for all. Timers fire for all
+     */
+    public End drive(
+            BooleanSupplier reached, long until, BooleanSupplier waitForOutside, @Nullable SimulatedProcess only) {
         driving.lock();
         try {
+            focus = only;
             while (true) {
                 if (!runReady()) {
                     return End.RESTLESS;
@@ -551,8 +588,18 @@ public final class Simulation implements Host, AutoCloseable {
                 }
             }
         } finally {
+            focus = null;
             driving.unlock();
         }
+    }
+
+    /** Whether a thread of the simulation waits for a future that has not been completed. */
+    public boolean waitsForFuture(Thread thread) {
+        Strand strand = strands.get(thread);
+        return strand != null
+                && strand.state == Strand.State.PARKED
+                && strand.blocker instanceof CompletableFuture<?> future
+                && !future.isDone();
     }
 
     /** Whether a thread runs or blocks outside of the simulation. */
@@ -613,13 +660,13 @@ public final class Simulation implements Host, AutoCloseable {
             halt = false;
             while (true) {
                 if (holder == null) {
-                    if (ready.isEmpty()) {
-                        return true;
-                    }
-                    if (halt) {
+                    if (halt && canRun()) {
                         return false;
                     }
                     passTurn();
+                    if (holder == null) {
+                        return true;
+                    }
                 }
                 lock.unlock();
                 try {
@@ -660,7 +707,7 @@ public final class Simulation implements Host, AutoCloseable {
         try {
             driver = Thread.currentThread();
             boolean wasOutside = anyOutside();
-            while (ready.isEmpty() && wasOutside == anyOutside()) {
+            while (!canRun() && wasOutside == anyOutside()) {
                 if (System.nanoTime() - patienceEnd > 0) {
                     return false;
                 }

@@ -40,8 +40,7 @@ final class Strand {
     boolean interrupted;
 
     /** What a parked thread said it waits for. */
-    @Nullable
-    Object blocker;
+    volatile @Nullable Object blocker;
 
     /** What an awaiting thread waits for. Read without the lock by whoever has changed something. */
     volatile @Nullable BooleanSupplier condition;

@@ -6,15 +6,18 @@ import io.settlestream.PublishException;
 import java.util.List;
 
 /**
- * Hears what handlers are called with and what they answer. For tests: it is called on the lane's thread, in the path of
- * every record, and must not throw.
+ * Hears what an application's handlers are called with and what they answer. For tests: it is called on the lane's thread,
+ * in the path of every record, and must not throw.
  *
  * @since 0.1.0
  */
-public interface DeliveryObserver {
+public interface AppObserver {
 
     /** Hears nothing. */
-    DeliveryObserver NONE = new DeliveryObserver() {};
+    AppObserver NONE = new AppObserver() {};
+
+    /** The application has made its state. */
+    default void madeState(Object state) {}
 
     /** A handler is about to be called with this value. */
     default void called(String subscription, Context<?> delivery, Object value) {}

@@ -1,0 +1,143 @@
+package io.settlestream.testing;
+
+import io.settlestream.HandlerOutcome;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+/**
+ * What a subscription's handler was called with and what it answered, in the order of the calls, since the application was
+ * first started or what was seen was {@linkplain #forget forgotten}.
+ *
+ * <p>Every {@code has} method throws an {@link AssertionError} that shows what was seen, and otherwise returns this.
+ *
+ * @since 0.1.0
+ */
+public final class TestSubscription {
+
+    private final String name;
+    private final Recorder recorder;
+
+    TestSubscription(String name, Recorder recorder) {
+        this.name = name;
+        this.recorder = recorder;
+    }
+
+    /** The subscription's name, as in logs and in health. */
+    public String name() {
+        return name;
+    }
+
+    /** All calls so far. */
+    public List<TestCall> calls() {
+        return recorder.calls(name);
+    }
+
+    /** All calls' values, those of batches one by one; a value that was retried is there once for each attempt. */
+    public List<Object> values() {
+        return elements().map(TestCall.Element::value).toList();
+    }
+
+    /** As {@link #values()}, each of the given type. */
+    public <T> List<T> values(Class<T> type) {
+        return elements().map(element -> type.cast(element.value())).toList();
+    }
+
+    /** The attempt of each value, in the order of {@link #values()}. */
+    public List<Integer> attempts() {
+        return elements().map(TestCall.Element::attempt).toList();
+    }
+
+    /** What the handler answered, in the order of {@link #values()}; calls without an answer are left out. */
+    public List<HandlerOutcome> outcomes() {
+        return elements().flatMap(element -> element.outcome().stream()).toList();
+    }
+
+    /** How many values each call had. */
+    public List<Integer> batchSizes() {
+        return calls().stream().map(call -> call.elements().size()).toList();
+    }
+
+    /** The records that could not be decoded, as {@code topic-partition@offset}, once for each attempt at them. */
+    public List<String> undecodable() {
+        return recorder.undecodable(name);
+    }
+
+    /** Forgets what was seen so far. */
+    public TestSubscription forget() {
+        recorder.forget(name);
+        return this;
+    }
+
+    /** Its handler was called so often; a batch is one call. */
+    public TestSubscription hasCalls(int count) {
+        return expect(calls().size() == count, count + " calls");
+    }
+
+    /** Its handler was called with these values, in this order, those of batches one by one. */
+    public TestSubscription hasValues(Object... values) {
+        return expect(values().equals(Arrays.asList(values)), "the values " + Arrays.toString(values));
+    }
+
+    /** Its handler was called with these values, in whatever order. */
+    public TestSubscription hasValuesInAnyOrder(Object... values) {
+        List<Object> left = new java.util.ArrayList<>(values());
+        boolean all = Stream.of(values).allMatch(left::remove) && left.isEmpty();
+        return expect(all, "in whatever order the values " + Arrays.toString(values));
+    }
+
+    /** The values it was called with were at these attempts, in the order of the calls. */
+    public TestSubscription hasAttempts(Integer... attempts) {
+        return expect(attempts().equals(List.of(attempts)), "the attempts " + Arrays.toString(attempts));
+    }
+
+    /** Its handler answered this, in the order of the calls. */
+    public TestSubscription hasOutcomes(HandlerOutcome... outcomes) {
+        return expect(outcomes().equals(List.of(outcomes)), "the outcomes " + Arrays.toString(outcomes));
+    }
+
+    /** Its handler was called with batches of these sizes. */
+    public TestSubscription hasBatchSizes(Integer... sizes) {
+        return expect(batchSizes().equals(List.of(sizes)), "the batch sizes " + Arrays.toString(sizes));
+    }
+
+    /** So many attempts to decode a record failed. */
+    public TestSubscription hasUndecodable(int count) {
+        return expect(undecodable().size() == count, count + " undecodable records");
+    }
+
+    /** Its handler has thrown an exception of this kind. */
+    public TestSubscription hasThrown(Class<? extends Throwable> kind) {
+        Objects.requireNonNull(kind, "kind");
+        return expect(
+                elements()
+                        .anyMatch(element ->
+                                element.thrown().filter(kind::isInstance).isPresent()),
+                "a handler that threw " + kind.getSimpleName());
+    }
+
+    private Stream<TestCall.Element> elements() {
+        return calls().stream().flatMap(call -> call.elements().stream());
+    }
+
+    private TestSubscription expect(boolean held, String what) {
+        if (!held) {
+            throw new AssertionError("Expected of subscription " + name + ": " + what + ", but was:\n" + this);
+        }
+        return this;
+    }
+
+    /** What was seen, a line for each call. */
+    @Override
+    public String toString() {
+        List<TestCall> calls = calls();
+        StringBuilder seen = new StringBuilder("subscription ")
+                .append(name)
+                .append(": ")
+                .append(calls.isEmpty() ? "no calls" : calls.size() + " calls");
+        calls.forEach(call -> seen.append("\n  ").append(call));
+        undecodable().forEach(record -> seen.append("\n  ").append(record).append(" could not be decoded"));
+        return seen.toString();
+    }
+}

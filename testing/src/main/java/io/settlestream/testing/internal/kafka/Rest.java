@@ -1,0 +1,50 @@
+package io.settlestream.testing.internal.kafka;
+
+import io.settlestream.testing.internal.kafka.Assigned.Where;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.jspecify.annotations.Nullable;
+
+/** What keeps a member from being at rest: nothing left to read, and what it has read is committed. */
+final class Rest {
+
+    private Rest() {}
+
+    static List<String> open(
+            Cluster cluster,
+            String group,
+            boolean readCommitted,
+            @Nullable Membership membership,
+            Collection<Assigned> assigned) {
+        List<String> open = new ArrayList<>();
+        Group members = cluster.groups().find(group);
+        String state = members == null ? "Empty" : members.state();
+        if (membership != null && (membership.due() || !state.equals("Stable"))) {
+            open.add("group " + group + " is " + state + ": a member has a rebalance to take part in");
+        }
+        GroupOffsets offsets = cluster.groups().offsets(group);
+        for (Assigned partition : assigned) {
+            LogView log = Offsets.log(cluster, partition.partition());
+            if (log == null) {
+                continue;
+            }
+            String name = partition.partition() + " in group " + group;
+            if (!(partition.where() instanceof Where.At at)) {
+                open.add(name + " has no position yet");
+                continue;
+            }
+            long end = Offsets.end(log, readCommitted);
+            if (at.offset() < end) {
+                open.add(name + " is read up to " + at.offset() + " of " + end);
+            }
+            OffsetAndMetadata committed = offsets.committed().get(partition.partition());
+            if (committed == null || committed.offset() != at.offset()) {
+                open.add(name + " is committed up to " + (committed == null ? "nothing" : committed.offset())
+                        + ", its position is " + at.offset());
+            }
+        }
+        return open;
+    }
+}
