@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class DocsTest {
 
     private static final Path ROOT = Path.of("..");
-    private static final Path SOURCES = Path.of("src", "main", "java");
+    private static final List<Path> SOURCES = List.of(Path.of("src", "main", "java"), Path.of("src", "test", "java"));
 
     /** One fenced block of Java on a page. */
     record Block(String page, int line, String code) {
@@ -53,17 +53,18 @@ class DocsTest {
     @Test
     @DisplayName("the pages that are known to have code are looked at")
     void pagesAreFound() throws IOException {
-        assertThat(blocks().map(Block::page).distinct()).contains("commits.md", "handlers.md", "lifecycle.md");
+        assertThat(blocks().map(Block::page).distinct()).contains("commits.md", "handlers.md", "lifecycle.md", "testing.md");
     }
 
     private static Stream<String> sources() throws IOException {
-        try (Stream<Path> files = Files.walk(SOURCES)) {
-            return files
-                    .filter(file -> file.toString().endsWith(".java"))
-                    .map(file -> withoutSpace(String.join("\n", lines(file))))
-                    .toList()
-                    .stream();
+        List<String> sources = new ArrayList<>();
+        for (Path folder : SOURCES) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                files.filter(file -> file.toString().endsWith(".java"))
+                        .forEach(file -> sources.add(withoutSpace(String.join("\n", lines(file)))));
+            }
         }
+        return sources.stream();
     }
 
     private static List<Block> blocks(Path page) {

@@ -247,6 +247,9 @@ final class InProcessGround implements Ground {
         if (health.status() == Health.Status.STARTING || health.status() == Health.Status.STOPPING) {
             return List.of("the application is " + health.status());
         }
+        if (health.status() != Health.Status.RUNNING) {
+            return List.of(); // nobody goes on with what it has left open, until it is started again
+        }
         List<String> open = new ArrayList<>();
         for (Health.Subscription subscription : health.subscriptions()) {
             for (Health.Partition partition : subscription.partitions()) {

@@ -357,7 +357,15 @@ public final class TestApp<S> implements AutoCloseable {
             throw new IllegalArgumentException(
                     app.name() + " has no subscription " + name + "; it has " + (names.isEmpty() ? "none" : names));
         }
-        return new TestSubscription(name, recorder);
+        return new TestSubscription(name, recorder, () -> counts(name));
+    }
+
+    private Health.Counts counts(String subscription) {
+        return health().subscriptions().stream()
+                .filter(candidate -> candidate.name().equals(subscription))
+                .findFirst()
+                .orElseThrow()
+                .counts();
     }
 
     /**

@@ -1,9 +1,11 @@
 package io.settlestream.testing;
 
 import io.settlestream.HandlerOutcome;
+import io.settlestream.Health;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
@@ -18,10 +20,12 @@ public final class TestSubscription {
 
     private final String name;
     private final Recorder recorder;
+    private final Supplier<Health.Counts> counts;
 
-    TestSubscription(String name, Recorder recorder) {
+    TestSubscription(String name, Recorder recorder, Supplier<Health.Counts> counts) {
         this.name = name;
         this.recorder = recorder;
+        this.counts = counts;
     }
 
     /** The subscription's name, as in logs and in health. */
@@ -64,7 +68,12 @@ public final class TestSubscription {
         return recorder.undecodable(name);
     }
 
-    /** Forgets what was seen so far. */
+    /** What the application has counted of this subscription since its last start, as its health tells it. */
+    public Health.Counts counts() {
+        return counts.get();
+    }
+
+    /** Forgets what was seen so far; what is counted stays. */
     public TestSubscription forget() {
         recorder.forget(name);
         return this;
@@ -105,6 +114,12 @@ public final class TestSubscription {
     /** So many attempts to decode a record failed. */
     public TestSubscription hasUndecodable(int count) {
         return expect(undecodable().size() == count, count + " undecodable records");
+    }
+
+    /** So many times since the last start a retry was reported as unsupported: its subscription does not track records. */
+    public TestSubscription hasUnsupportedRetries(int count) {
+        long seen = counts().unsupportedRetries();
+        return expect(seen == count, count + " unsupported retries, of which there are " + seen);
     }
 
     /** Its handler has thrown an exception of this kind. */

@@ -67,6 +67,15 @@ public final class PayoutService {
         return KafkaBroker.of(bootstrapServers).defaultGroup("payouts").flushTimeout(Duration.ofSeconds(10));
     }
 
+    /** The whole service on the cluster at {@code bootstrapServers}; its bank and its store are {@link Simulation}s. */
+    public static App<Clients> app(String... bootstrapServers) {
+        return app(
+                broker(bootstrapServers),
+                Sources.create(),
+                () -> new Clients(Simulation.bank(0.02, Duration.ZERO, 1), Simulation.analytics(0.01, 1)),
+                8);
+    }
+
     /**
      * The whole service.
      *
