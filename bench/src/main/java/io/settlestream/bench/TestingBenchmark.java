@@ -93,9 +93,8 @@ public final class TestingBenchmark {
 
     private static void payoutService() {
         PayoutService.Clients clients = new PayoutService.Clients((id, cents) -> true, page -> true);
-        try (TestApp<PayoutService.Clients> app = TestApp.of(PayoutService.app("localhost:9092"))
-                .state(clients)
-                .start()) {
+        try (TestApp<PayoutService.Clients> app =
+                TestApp.of(PayoutService.app("localhost:9092")).state(clients).start()) {
             app.publish("payouts", new PayoutService.Payout(1, 500));
 
             app.subscription("payouts").hasOutcomes(HandlerOutcome.ack());

@@ -53,7 +53,8 @@ class DocsTest {
     @Test
     @DisplayName("the pages that are known to have code are looked at")
     void pagesAreFound() throws IOException {
-        assertThat(blocks().map(Block::page).distinct()).contains("commits.md", "handlers.md", "lifecycle.md", "testing.md");
+        assertThat(blocks().map(Block::page).distinct())
+                .contains("commits.md", "handlers.md", "lifecycle.md", "testing.md");
     }
 
     private static Stream<String> sources() throws IOException {

@@ -28,8 +28,6 @@ class PayoutServiceLiveTest implements PayoutServiceContract {
 
     @Override
     public TestApp<Clients> start(Clients clients) {
-        return TestApp.of(PayoutService.app("localhost:9092"))
-                .state(clients)
-                .startLive(kafka.bootstrapServers());
+        return TestApp.of(PayoutService.app("localhost:9092")).state(clients).startLive(kafka.bootstrapServers());
     }
 }
