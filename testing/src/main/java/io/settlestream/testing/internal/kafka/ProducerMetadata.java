@@ -1,8 +1,10 @@
 package io.settlestream.testing.internal.kafka;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.PartitionInfo;
@@ -22,6 +24,7 @@ final class ProducerMetadata {
     private final Cluster cluster;
     private final ProducerOptions options;
     private final Map<String, Known> topics = new HashMap<>();
+    private final Set<String> illegal = new HashSet<>();
 
     ProducerMetadata(Cluster cluster, ProducerOptions options) {
         this.cluster = cluster;
@@ -41,7 +44,7 @@ final class ProducerMetadata {
         }
         cluster.wanted(topic);
         if (!Topic.isLegalName(topic)) {
-            throw new InvalidTopicException("Invalid topics: [" + topic + "]");
+            throw illegal(topic);
         }
         boolean exists = cluster.host()
                 .await(() -> cluster.locked(() -> thread.isClosing() || refreshed(topic, partition) != null), deadline);
@@ -53,6 +56,13 @@ final class ProducerMetadata {
             throw new KafkaException("Producer closed while send in progress");
         }
         return found;
+    }
+
+    /** The broker's answer carries the name; who asks again is told by what is known, without it. */
+    private InvalidTopicException illegal(String topic) {
+        return cluster.locked(() -> illegal.add(topic))
+                ? new InvalidTopicException(Set.of(topic))
+                : new InvalidTopicException(topic);
     }
 
     private TimeoutException missing(String topic, @Nullable Integer partition) {

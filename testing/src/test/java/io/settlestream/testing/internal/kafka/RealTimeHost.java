@@ -42,6 +42,9 @@ final class RealTimeHost implements Host, AutoCloseable {
 
     @Override
     public boolean await(BooleanSupplier condition, long deadline) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before it waited");
+        }
         while (true) {
             long seen = changes();
             if (condition.getAsBoolean()) {
