@@ -4,6 +4,7 @@ import static io.settlestream.conformance.clients.BothKafkas.play;
 import static io.settlestream.conformance.clients.Stage.partitions;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -304,7 +305,7 @@ class AssignmentTest {
 
         Shape fixedMember(String name, String instance, String... topics) {
             Member member = Member.of(stage, protocol, "g", name, "group.instance.id", instance)
-                    .subscribe(java.util.Arrays.stream(topics).map(stage::name).toArray(String[]::new));
+                    .subscribe(Arrays.stream(topics).map(stage::name).toArray(String[]::new));
             members.add(member);
             Member[] all = members.toArray(Member[]::new);
             Member.pollUntil(name + " is a member", () -> member.hasHeard("assigned"), all);

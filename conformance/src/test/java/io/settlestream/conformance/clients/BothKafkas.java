@@ -47,21 +47,6 @@ final class BothKafkas {
         play(script, Map.of("group.protocol", "consumer"), expected);
     }
 
-    /**
-     * Plays a script in which the Kafka of this process is known to differ. Says so, and fails once it does not any more.
-     *
-     * @param difference what is different
-     */
-    static void playDiffering(String difference, Script script, String expected) {
-        try {
-            playWithEachProtocol(script, expected);
-        } catch (InProcessDiffers e) {
-            System.out.println("NOT YET AS A BROKER: " + difference);
-            return;
-        }
-        throw new AssertionError("The two Kafkas agree now; it is no longer true that " + difference);
-    }
-
     private static void play(Script script, Map<String, Object> consumers, String expected) {
         String prefix = "s%03d-".formatted(NAMES.incrementAndGet());
         Run real = Run.start("broker", script, new Stage(RealKafka.shared(), prefix, consumers));

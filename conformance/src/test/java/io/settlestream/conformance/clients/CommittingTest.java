@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -39,7 +40,7 @@ class CommittingTest {
                             "commit with all",
                             () -> consumer.commitSync(Map.of(
                                     first,
-                                    new OffsetAndMetadata(1, java.util.Optional.of(0), "text"),
+                                    new OffsetAndMetadata(1, Optional.of(0), "text"),
                                     second,
                                     new OffsetAndMetadata(7, "beyond the end"))));
                     stage.call("committed", () -> consumer.committed(Set.of(first, second)));

@@ -7,6 +7,7 @@ import static io.settlestream.conformance.clients.Stage.partition;
 import static io.settlestream.conformance.clients.Stage.partitions;
 
 import java.time.Duration;
+import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -109,7 +110,7 @@ class InterruptingTest {
                         try {
                             consumer.assignment();
                             return false;
-                        } catch (java.util.ConcurrentModificationException e) {
+                        } catch (ConcurrentModificationException e) {
                             return true;
                         }
                     });

@@ -2,7 +2,9 @@ package io.settlestream.conformance.clients;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -120,9 +122,7 @@ final class Member implements ConsumerRebalanceListener {
         pollUntil(what, condition, members);
         quiet(members);
         stage.note(what);
-        java.util.Arrays.stream(members)
-                .sorted(java.util.Comparator.comparing(Member::toString))
-                .forEach(Member::report);
+        Arrays.stream(members).sorted(Comparator.comparing(Member::toString)).forEach(Member::report);
     }
 
     /** Waits until each member has so many partitions and all is quiet, and writes down what happened. */

@@ -9,6 +9,8 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -251,12 +253,12 @@ class ReadingTest {
                     stage.run(
                             "commit of something", () -> consumer.commitSync(Map.of(first, new OffsetAndMetadata(1))));
                     stage.run("commit in the background", () -> consumer.commitAsync(null));
-                    stage.call("committed", () -> consumer.committed(java.util.Set.of(first)));
+                    stage.call("committed", () -> consumer.committed(Set.of(first)));
                     stage.call("metadata", consumer::groupMetadata);
                     var member = stage.consumer("group.id", stage.name("g"));
                     stage.run("subscribe", () -> member.subscribe(List.of(topic)));
                     stage.run("assign after subscribe", () -> member.assign(List.of(first)));
-                    stage.run("pattern after subscribe", () -> member.subscribe(java.util.regex.Pattern.compile("x")));
+                    stage.run("pattern after subscribe", () -> member.subscribe(Pattern.compile("x")));
                     stage.run("subscribe to null", () -> member.subscribe((List<String>) null));
                     stage.run("subscribe to an empty name", () -> member.subscribe(List.of(" ")));
                     stage.note("subscription", member.subscription());
@@ -382,12 +384,12 @@ class ReadingTest {
     void missingTopic() {
         playWithEachProtocol(
                 stage -> {
-                    var consumer = stage.consumer("default.api.timeout.ms", 300, "metadata.max.age.ms", 200);
+                    var consumer = stage.consumer("metadata.max.age.ms", 200);
                     TopicPartition missing = partition(stage.name("later"), 0);
                     consumer.assign(List.of(missing));
                     stage.call(
                             "poll", () -> consumer.poll(Duration.ofMillis(300)).count());
-                    stage.call("position", () -> consumer.position(missing));
+                    stage.call("position", () -> consumer.position(missing, Duration.ofMillis(300)));
                     stage.topic("later", 1);
                     stage.write(stage.name("later"), 0, "a");
                     stage.note("read", stage.values(consumer, 1));
