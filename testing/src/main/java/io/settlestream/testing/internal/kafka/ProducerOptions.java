@@ -79,8 +79,9 @@ record ProducerOptions(
 
     /** How long to wait before a request is sent again that was sent so many times. */
     long backoffNanos(int attempts) {
-        double grown = retryBackoffMs * Math.pow(2, attempts - 1.0);
-        return TimeUnit.MILLISECONDS.toNanos((long) Math.min(grown, Math.max(retryBackoffMs, retryBackoffMaxMs)));
+        double grown = (double) retryBackoffMs * Math.pow(2, attempts - 1.0);
+        return TimeUnit.MILLISECONDS.toNanos(
+                (long) Math.min(grown, (double) Math.max(retryBackoffMs, retryBackoffMaxMs)));
     }
 
     private static long deliveryTimeoutMs(ProducerConfig config, long lingerMs) {
