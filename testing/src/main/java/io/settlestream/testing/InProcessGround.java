@@ -234,18 +234,18 @@ final class InProcessGround implements Ground {
         List<String> open = new ArrayList<>();
         for (TestApp<?> app : apps) {
             Health health = app.healthNow();
-            if (health != null) {
+            if (health != null && !app.hasEnded()) {
                 open.addAll(open(health));
+                open.addAll(app.recorder().unanswered());
             }
-            open.addAll(app.recorder().unanswered());
         }
         processes.forEach(process -> open.addAll(process.open()));
         return open;
     }
 
     private static List<String> open(Health health) {
-        if (health.status() == Health.Status.STARTING || health.status() == Health.Status.STOPPING) {
-            return List.of("the application is " + health.status());
+        if (health.status() != Health.Status.RUNNING) {
+            return List.of("the application is " + health.status() + " and has not ended");
         }
         if (health.status() != Health.Status.RUNNING) {
             return List.of(); // nobody goes on with what it has left open, until it is started again

@@ -134,7 +134,7 @@ final class LiveGround implements Ground {
         List<String> open = new ArrayList<>();
         for (TestApp<?> app : apps) {
             Health health = app.healthNow();
-            if (health == null || health.status() == Health.Status.STOPPED || health.status() == Health.Status.FAILED) {
+            if (health == null || app.hasEnded()) {
                 continue;
             }
             if (health.status() != Health.Status.RUNNING) {

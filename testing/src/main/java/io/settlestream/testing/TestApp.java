@@ -374,6 +374,7 @@ public final class TestApp<S> implements AutoCloseable {
      * @throws IllegalArgumentException if there is none of this name
      */
     public TestTopic topic(String name) {
+        requireOpen();
         return knownTopic(name, ground, ground.topics());
     }
 
@@ -462,10 +463,7 @@ public final class TestApp<S> implements AutoCloseable {
     /** Starts the application once more on the same Kafka, after {@link #crash} or {@link #stop}; what was seen stays. */
     public TestApp<S> restart() {
         requireOpen();
-        RunningApp before = running;
-        if (before != null
-                && before.health().status() != Health.Status.STOPPED
-                && before.health().status() != Health.Status.FAILED) {
+        if (running != null && !hasEnded()) {
             throw new IllegalStateException(app.name() + " runs; stop() or crash() it first");
         }
         launch();
@@ -486,14 +484,14 @@ public final class TestApp<S> implements AutoCloseable {
     /** Moves partitions to this application's member of the group that reads the topic. They are revoked where they are. */
     public TestApp<S> take(String topic, int... partitions) {
         String group = groupOf(topic);
-        kafka().inProcess().groups().assign(group, member(group), partitions(topic, partitions));
+        kafka().inProcess().group(group).move(partitions(topic, partitions), member(group));
         return this;
     }
 
     /** Makes this application lose all partitions of the group that reads the topic, as when its session has ended. */
     public TestApp<S> lose(String topic) {
         String group = groupOf(topic);
-        kafka().inProcess().groups().expire(group, member(group));
+        kafka().inProcess().group(group).expire(member(group));
         return this;
     }
 
@@ -564,6 +562,18 @@ public final class TestApp<S> implements AutoCloseable {
     Health healthNow() {
         RunningApp current = running;
         return current == null ? null : current.health();
+    }
+
+    /** Whether the current life has come to its end, by a stop or a failure. */
+    boolean hasEnded() {
+        RunningApp current = running;
+        return current != null
+                && switch (current.health().status()) {
+                    case STOPPED -> true;
+                    // The stop that a failure has asked for is under way or done; asking once more changes nothing.
+                    case FAILED -> current.shutdown().isDone();
+                    case STARTING, RUNNING, STOPPING -> false;
+                };
     }
 
     private RunningApp runningApp() {

@@ -180,23 +180,28 @@ public final class TestKafka implements AutoCloseable {
 
     /** Makes a group assign its partitions anew. */
     public TestKafka rebalance(String group) {
-        kafka.groups().rebalance(group);
+        kafka.group(group).rebalance();
         return this;
     }
 
     /**
-     * A member that owns partitions and does nothing joins a group: their owners have to give them up.
+     * Lets a member join a group that owns partitions and does nothing with them: their owners have to give them up.
      *
-     * @param member a name for it
+     * @return its id
      */
-    public TestKafka addMember(String group, String member, String topic, int... partitions) {
-        kafka.groups().addMember(group, member, TestApp.partitions(topic, partitions));
+    public String addMember(String group, String topic, int... partitions) {
+        return kafka.group(group).addBareMember(TestApp.partitions(topic, partitions));
+    }
+
+    /** Lets a member that was {@linkplain #addMember added} leave. */
+    public TestKafka removeMember(String group, String memberId) {
+        kafka.group(group).expire(memberId);
         return this;
     }
 
-    /** A member that was {@linkplain #addMember added} leaves. */
-    public TestKafka removeMember(String group, String member) {
-        kafka.groups().removeMember(group, member);
+    /** Another broker becomes the leader of a partition. Nothing is lost; the leader epoch grows. */
+    public TestKafka changeLeader(String topic, int partition) {
+        kafka.changeLeader(new TopicPartition(topic, partition));
         return this;
     }
 

@@ -39,11 +39,6 @@ public final class InProcessKafka {
         return new ProcessClients(cluster);
     }
 
-    /** What is done to groups. */
-    public GroupOperator groups() {
-        return new GroupOperator(cluster);
-    }
-
     /** Where a partition ends for readers of committed records: its last stable offset. */
     public long stableOffset(TopicPartition partition) {
         return cluster.locked(() -> log(partition).lastStableOffset());
