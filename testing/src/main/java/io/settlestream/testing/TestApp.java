@@ -61,6 +61,7 @@ public final class TestApp<S> implements AutoCloseable {
     private final boolean ownsGround;
     private final List<TestApp<?>> apps;
     private final Duration settleLimit;
+    private final boolean makesTopics;
     private final Recorder recorder;
     private final Map<KafkaBroker, Publishing> publishers = new HashMap<>();
 
@@ -77,13 +78,15 @@ public final class TestApp<S> implements AutoCloseable {
             @Nullable TestKafka kafka,
             boolean ownsGround,
             List<TestApp<?>> apps,
-            Duration settleLimit) {
+            Duration settleLimit,
+            boolean makesTopics) {
         this.app = app;
         this.ground = ground;
         this.kafka = kafka;
         this.ownsGround = ownsGround;
         this.apps = apps;
         this.settleLimit = settleLimit;
+        this.makesTopics = makesTopics;
         this.recorder = new Recorder(ground.between());
     }
 
@@ -111,7 +114,7 @@ public final class TestApp<S> implements AutoCloseable {
 
     /** Says more about a test before it starts. */
     public static <S> Builder<S> of(App<S> app) {
-        return new Builder<>(Objects.requireNonNull(app, "app"), null, SETTLE_LIMIT);
+        return new Builder<>(Objects.requireNonNull(app, "app"), null, SETTLE_LIMIT, true);
     }
 
     /**
@@ -125,16 +128,18 @@ public final class TestApp<S> implements AutoCloseable {
         private final App<S> app;
         private final @Nullable TestKafka kafka;
         private final Duration settleLimit;
+        private final boolean makesTopics;
 
-        private Builder(App<S> app, @Nullable TestKafka kafka, Duration settleLimit) {
+        private Builder(App<S> app, @Nullable TestKafka kafka, Duration settleLimit, boolean makesTopics) {
             this.app = app;
             this.kafka = kafka;
             this.settleLimit = settleLimit;
+            this.makesTopics = makesTopics;
         }
 
         /** On this Kafka, which the test closes itself. */
         public Builder<S> on(TestKafka testKafka) {
-            return new Builder<>(app, Objects.requireNonNull(testKafka, "testKafka"), settleLimit);
+            return new Builder<>(app, Objects.requireNonNull(testKafka, "testKafka"), settleLimit, makesTopics);
         }
 
         /** With this state instead of the one that {@link App#onStartup} makes: with a bank that fails once. */
@@ -145,12 +150,20 @@ public final class TestApp<S> implements AutoCloseable {
 
         /** With a state that is made anew whenever the application starts. */
         public Builder<S> state(Callable<? extends S> state) {
-            return new Builder<>(app.withState(state), kafka, settleLimit);
+            return new Builder<>(app.withState(state), kafka, settleLimit, makesTopics);
         }
 
         /** How much time a reaction has to come to rest: virtual in process, real on a cluster; a minute if not set. */
         public Builder<S> settleLimit(Duration limit) {
-            return new Builder<>(app, kafka, Objects.requireNonNull(limit, "limit"));
+            return new Builder<>(app, kafka, Objects.requireNonNull(limit, "limit"), makesTopics);
+        }
+
+        /**
+         * Without making the topics that the application reads: one that is missing stays missing, as on a cluster, until
+         * the test makes it.
+         */
+        public Builder<S> withoutTopics() {
+            return new Builder<>(app, kafka, settleLimit, false);
         }
 
         /**
@@ -160,7 +173,8 @@ public final class TestApp<S> implements AutoCloseable {
          */
         public TestApp<S> start() {
             TestKafka on = kafka == null ? TestKafka.create() : kafka;
-            TestApp<S> started = new TestApp<>(app, on.ground(), on, kafka == null, on.apps(), settleLimit);
+            TestApp<S> started =
+                    new TestApp<>(app, on.ground(), on, kafka == null, on.apps(), settleLimit, makesTopics);
             return started.begin();
         }
 
@@ -174,7 +188,8 @@ public final class TestApp<S> implements AutoCloseable {
             if (kafka != null) {
                 throw new IllegalStateException("on(TestKafka) and startLive(...) name two Kafkas; keep one of them");
             }
-            return new TestApp<>(app, new LiveGround(bootstrapServers), null, true, new ArrayList<>(), settleLimit)
+            return new TestApp<>(
+                            app, new LiveGround(bootstrapServers), null, true, new ArrayList<>(), settleLimit, false)
                     .begin();
         }
     }
@@ -218,7 +233,7 @@ public final class TestApp<S> implements AutoCloseable {
                         ? inProcess.mainAs(InProcessGround.name(broker.bootstrapServers()))
                         : inProcess.cluster(InProcessGround.name(broker.bootstrapServers()));
                 app.topicsRead(broker).stream()
-                        .filter(topic -> !cluster.topics().contains(topic))
+                        .filter(topic -> makesTopics && !cluster.topics().contains(topic))
                         .forEach(topic -> cluster.createTopic(topic, 1, Map.of()));
             }
         }
@@ -476,7 +491,7 @@ public final class TestApp<S> implements AutoCloseable {
             throw new UnsupportedOperationException("another() is possible on the in-process Kafka only");
         }
         requireOpen();
-        return new TestApp<>(app, ground, kafka, false, apps, settleLimit).begin();
+        return new TestApp<>(app, ground, kafka, false, apps, settleLimit, makesTopics).begin();
     }
 
     // --- partitions

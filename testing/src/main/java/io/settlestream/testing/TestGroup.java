@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
@@ -34,6 +35,14 @@ public final class TestGroup {
     public OptionalLong committed(String topic, int partition) {
         OffsetAndMetadata committed = ground.committed(name).get(new TopicPartition(topic, partition));
         return committed == null ? OptionalLong.empty() : OptionalLong.of(committed.offset());
+    }
+
+    /** All committed offsets. */
+    public Map<TopicPartition, Long> committed() {
+        return ground.committed(name).entrySet().stream()
+                .filter(entry -> entry.getValue() != null)
+                .collect(Collectors.toUnmodifiableMap(
+                        Map.Entry::getKey, entry -> entry.getValue().offset()));
     }
 
     /**

@@ -1,12 +1,17 @@
 package io.settlestream.testing;
 
+import io.settlestream.spi.KafkaClients;
 import io.settlestream.testing.internal.kafka.InProcessKafka;
 import io.settlestream.testing.internal.sim.Simulation;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.TopicPartition;
 
 /**
@@ -145,6 +150,31 @@ public final class TestKafka implements AutoCloseable {
     /** What a group has committed. */
     public TestGroup group(String name) {
         return new TestGroup(name, ground);
+    }
+
+    /**
+     * Kafka's own clients on this Kafka, for what a test does by hand: records in transactions, a reader with settings of its
+     * own. What blocks in production drives all applications here. They find this Kafka by themselves; the test closes them.
+     */
+    public KafkaClients clients() {
+        KafkaClients clients = kafka.clients();
+        return new KafkaClients() {
+            @Override
+            public Consumer<byte[], byte[]> consumer(Map<String, Object> properties) {
+                return clients.consumer(connected(properties));
+            }
+
+            @Override
+            public Producer<byte[], byte[]> producer(Map<String, Object> properties) {
+                return clients.producer(connected(properties));
+            }
+        };
+    }
+
+    private static Map<String, Object> connected(Map<String, Object> properties) {
+        Map<String, Object> connected = new HashMap<>(properties);
+        connected.putIfAbsent(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "in-process:9092");
+        return connected;
     }
 
     // --- accidents
