@@ -29,7 +29,10 @@ final class BatchRules {
                 perElement(),
                 tooFewAndTooMany(),
                 undecodable(),
-                throwing("a batch handler that throws under RETRY: every element comes back", ExceptionPolicy.RETRY, """
+                throwing(
+                        "a batch handler that throws under RETRY: every element comes back",
+                        ExceptionPolicy.RETRY,
+                        """
                         batches: gate#1 ack, [a#1 threw IllegalStateException, b#1 threw IllegalStateException], [a#2 ack, b#2 ack]
                         exceptions: 1
                         committed: 0@3
@@ -62,7 +65,8 @@ final class BatchRules {
                 }),
                 options);
         stage.write("orders", 0, "gate");
-        stage.eventually("the lane is busy", () -> app.subscription("in").calls().size() == 1);
+        stage.eventually(
+                "the lane is busy", () -> app.subscription("in").calls().size() == 1);
         int count = 1;
         for (int partition = 0; partition < partitions.length; partition++) {
             stage.write("orders", partition, partitions[partition]);
@@ -243,7 +247,10 @@ final class BatchRules {
     }
 
     private static Scenario inFlight() {
-        return Scenario.of("workers keep that many batches in flight, and nothing is committed past an open one", "4.6", "3.1")
+        return Scenario.of(
+                        "workers keep that many batches in flight, and nothing is committed past an open one",
+                        "4.6",
+                        "3.1")
                 .play(
                         stage -> {
                             stage.topic("orders", 1);
@@ -288,8 +295,7 @@ final class BatchRules {
                             } catch (StartupException e) {
                                 stage.note("problems", e.problems().size());
                                 stage.note(
-                                        "names the option",
-                                        e.problems().get(0).contains("workersByKey"));
+                                        "names the option", e.problems().get(0).contains("workersByKey"));
                             }
                         },
                         """

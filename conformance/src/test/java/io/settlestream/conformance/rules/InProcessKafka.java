@@ -7,8 +7,8 @@ import io.settlestream.testing.TestClock;
 import io.settlestream.testing.TestKafka;
 import java.time.Duration;
 import java.util.Map;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.InvalidRecordException;
+import org.apache.kafka.common.TopicPartition;
 
 /** The Kafka of the module for tests, one for each scenario. */
 final class InProcessKafka implements Kafka {

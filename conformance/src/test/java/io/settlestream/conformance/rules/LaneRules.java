@@ -32,7 +32,10 @@ final class LaneRules {
                         most at a time: 3
                         virtual: [true]
                         """),
-                concurrency("dedicatedThreads(n) run n at a time on platform threads", mount -> mount.dedicatedThreads(3), """
+                concurrency(
+                        "dedicatedThreads(n) run n at a time on platform threads",
+                        mount -> mount.dedicatedThreads(3),
+                        """
                         most at a time: 3
                         virtual: [false]
                         """),
@@ -103,7 +106,9 @@ final class LaneRules {
                                         return HandlerOutcome.ack();
                                     }),
                                     mount -> mount.workersByKey(2, LaneKey.RECORD_KEY));
-                            stage.eventually("the others are through", () -> Stage.counts(app).acked() == 4);
+                            stage.eventually(
+                                    "the others are through",
+                                    () -> Stage.counts(app).acked() == 4);
                             stage.note("while it blocks", order);
                             stage.note("committed", stage.committed("orders"));
                             gate.open();
@@ -121,11 +126,12 @@ final class LaneRules {
 
     private static Scenario byPartition() {
         return Scenario.of(
-                        "a partition that blocks holds up itself alone, by PARTITION and by RECORD_KEY without keys", "5.1")
+                        "a partition that blocks holds up itself alone, by PARTITION and by RECORD_KEY without keys",
+                        "5.1")
                 .play(
                         stage -> {
                             for (LaneKey key : LaneKey.values()) {
-                                String topic = "orders-" + key.ordinal();
+                                String topic = "orders-" + key;
                                 stage.topic(topic, 2);
                                 stage.write(topic, 0, "b1", "b2");
                                 stage.write(topic, 1, "x1", "x2", "x3");
@@ -142,7 +148,8 @@ final class LaneRules {
                                                 }),
                                         mount -> mount.workersByKey(2, key));
                                 stage.eventually(
-                                        "the other is through", () -> Stage.counts(app).acked() == 3);
+                                        "the other is through",
+                                        () -> Stage.counts(app).acked() == 3);
                                 gate.open();
                                 app.settle();
                                 stage.note(key.name(), order);
@@ -225,8 +232,8 @@ final class LaneRules {
                                                     .count()
                                             == 2);
                             Stage.health(app).partitions().stream()
-                                    .map(partition -> partition.openRecords() >= 10
-                                            && partition.openRecords() <= 10 + poll)
+                                    .map(partition ->
+                                            partition.openRecords() >= 10 && partition.openRecords() <= 10 + poll)
                                     .forEach(within -> stage.note("within its share", within));
                             gate.open();
                             stage.settle();
@@ -319,7 +326,8 @@ final class LaneRules {
                                                     .config("fetch.max.wait.ms", 20_000),
                                             (value, context) -> HandlerOutcome.ack()),
                                     mount -> mount.inFlightLimit(1, 1 << 20));
-                            stage.eventually("all are acked", () -> Stage.counts(app).acked() == 40);
+                            stage.eventually(
+                                    "all are acked", () -> Stage.counts(app).acked() == 40);
                             stage.note(
                                     "in less than a poll",
                                     Duration.between(begin, stage.now()).compareTo(Duration.ofSeconds(15)) < 0);

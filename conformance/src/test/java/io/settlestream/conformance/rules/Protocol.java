@@ -14,6 +14,7 @@ enum Protocol {
     /** The broker says what moves. */
     CONSUMER(Map.of("group.protocol", "consumer"));
 
+    @SuppressWarnings("ImmutableEnumChecker") // made by Map.of
     private final Map<String, String> properties;
 
     Protocol(Map<String, String> properties) {

@@ -85,7 +85,8 @@ final class PublishingRules {
     }
 
     private static Scenario wholeReply() {
-        return Scenario.of("a reply is published with key, headers and partition, and its delivery is acked", "6.1", "6.3")
+        return Scenario.of(
+                        "a reply is published with key, headers and partition, and its delivery is acked", "6.1", "6.3")
                 .play(
                         stage -> {
                             topics(stage);
@@ -113,15 +114,21 @@ final class PublishingRules {
     }
 
     private static Scenario partitions() {
-        return Scenario.of("an explicit partition counts more than a key, which chooses as Kafka's partitioner does", "6.1")
+        return Scenario.of(
+                        "an explicit partition counts more than a key, which chooses as Kafka's partitioner does",
+                        "6.1")
                 .play(
                         stage -> {
                             topics(stage);
                             for (String key : List.of("alpha", "beta", "gamma", "delta")) {
                                 stage.write("replies", Message.of("by key").key(key));
                             }
-                            stage.write("replies", Message.of("explicit").key("alpha").partition(0));
-                            stage.write("replies", Message.of("explicit").key("alpha").partition(1));
+                            stage.write(
+                                    "replies",
+                                    Message.of("explicit").key("alpha").partition(0));
+                            stage.write(
+                                    "replies",
+                                    Message.of("explicit").key("alpha").partition(1));
                             stage.published("replies").forEach(record -> stage.note("published", described(record)));
                         },
                         """
@@ -149,7 +156,11 @@ final class PublishingRules {
                                     .reply(KafkaPublish.to(stage.name("replies"))));
                             stage.settle();
                             stage.note("handled", Seen.calls(app));
-                            stage.note("published", stage.publishedValues("replies").stream().sorted().toList());
+                            stage.note(
+                                    "published",
+                                    stage.publishedValues("replies").stream()
+                                            .sorted()
+                                            .toList());
                             stage.note("committed", stage.committed("orders"));
                         },
                         """
@@ -168,8 +179,7 @@ final class PublishingRules {
                             stage.writeKeyed("orders", "account", "a", "b");
                             stage.start(Subscriber.on(stage.tracked("orders"), String.class)
                                     .<String, Object>handleReply(
-                                            String.class,
-                                            (value, context) -> Reply.of(value.toUpperCase(Locale.ROOT)))
+                                            String.class, (value, context) -> Reply.of(value.toUpperCase(Locale.ROOT)))
                                     .reply(KafkaPublish.create().transform((reply, delivery) -> {
                                         Message<?> keyed = reply.key(delivery.key())
                                                 .header("from", delivery.partition() + "@" + delivery.offset());
@@ -201,7 +211,8 @@ final class PublishingRules {
                             stage.write("orders", 0, values.toArray(String[]::new));
                             stage.start(echo(stage, KafkaPublish.to(stage.name("replies"))));
                             stage.settle();
-                            stage.note("in order", stage.publishedValues("replies").equals(values));
+                            stage.note(
+                                    "in order", stage.publishedValues("replies").equals(values));
                             stage.note("committed", stage.committed("orders"));
                         },
                         """
@@ -218,20 +229,44 @@ final class PublishingRules {
                             stage.topic("small", 1, Map.of("max.message.bytes", "1000"));
                             stage.write("orders", 0, "go");
                             List<String> seen = new CopyOnWriteArrayList<>();
-                            stage.start(
-                                    stage.app(stage.broker().producerConfig("max.block.ms", 1_000), scope -> scope.include(
-                                                    stage.handled(stage.tracked("orders"), (value, context) -> {
-                                                        Publisher publisher = context.publisher();
-                                                        String replies = stage.name("replies");
-                                                        tryTo(seen, publisher, Message.of("x"), replies);
-                                                        tryTo(seen, publisher, Message.of("x").to("not a name"), "not a name");
-                                                        tryTo(seen, publisher, Message.of("x").to(replies).partition(3), replies);
-                                                        tryTo(seen, publisher, Message.of("x".repeat(2_000_000)).to(replies), replies);
-                                                        String small = stage.name("small");
-                                                        tryTo(seen, publisher, Message.of("x".repeat(2_000)).to(small), small);
-                                                        tryTo(seen, publisher, Message.of("fine").to(replies), replies);
-                                                        return HandlerOutcome.ack();
-                                                    }))
+                            stage.start(stage.app(
+                                    stage.broker().producerConfig("max.block.ms", 1_000),
+                                    scope -> scope.include(stage.handled(stage.tracked("orders"), (value, context) -> {
+                                                Publisher publisher = context.publisher();
+                                                String replies = stage.name("replies");
+                                                tryTo(seen, publisher, Message.of("x"), replies);
+                                                tryTo(
+                                                        seen,
+                                                        publisher,
+                                                        Message.of("x").to("not a name"),
+                                                        "not a name");
+                                                tryTo(
+                                                        seen,
+                                                        publisher,
+                                                        Message.of("x")
+                                                                .to(replies)
+                                                                .partition(3),
+                                                        replies);
+                                                tryTo(
+                                                        seen,
+                                                        publisher,
+                                                        Message.of("x".repeat(2_000_000))
+                                                                .to(replies),
+                                                        replies);
+                                                String small = stage.name("small");
+                                                tryTo(
+                                                        seen,
+                                                        publisher,
+                                                        Message.of("x".repeat(2_000))
+                                                                .to(small),
+                                                        small);
+                                                tryTo(
+                                                        seen,
+                                                        publisher,
+                                                        Message.of("fine").to(replies),
+                                                        replies);
+                                                return HandlerOutcome.ack();
+                                            }))
                                             .name("in")));
                             stage.settle();
                             seen.forEach(line -> stage.note("publish", line));
@@ -286,7 +321,11 @@ final class PublishingRules {
     }
 
     private static Scenario healingReply() {
-        return Scenario.of("a reply that fails is retried; its position stays until Kafka has accepted it", "6.3", "3.1", "3.4")
+        return Scenario.of(
+                        "a reply that fails is retried; its position stays until Kafka has accepted it",
+                        "6.3",
+                        "3.1",
+                        "3.4")
                 .play(
                         stage -> {
                             stage.topic("orders", 1);
@@ -297,12 +336,16 @@ final class PublishingRules {
                                     scope -> scope.include(echo(stage, KafkaPublish.to(stage.name("replies"))))
                                             .name("in")));
                             stage.eventually(
-                                    "it has failed twice", () -> Stage.counts(app).failedReplies() >= 2);
+                                    "it has failed twice",
+                                    () -> Stage.counts(app).failedReplies() >= 2);
                             stage.note("status", app.health().status());
                             stage.note("committed", stage.committed("orders"));
                             stage.acceptWrites("replies");
                             stage.settle();
-                            stage.note("retried", Stage.counts(app).retried() == Stage.counts(app).failedReplies());
+                            stage.note(
+                                    "retried",
+                                    Stage.counts(app).retried()
+                                            == Stage.counts(app).failedReplies());
                             stage.note("published", stage.publishedValues("replies"));
                             stage.note("committed", stage.committed("orders"));
                         },
@@ -323,15 +366,19 @@ final class PublishingRules {
                             stage.topic("replies", 1);
                             stage.refuseWrites("replies");
                             stage.write("orders", 0, "a", "b", "c");
-                            TestApp<NoState> app = stage.start(stage.app(
-                                    scope -> scope.include(echo(
-                                                    stage, KafkaPublish.to(stage.name("replies")).awaitReport()))
-                                            .name("in")));
+                            TestApp<NoState> app = stage.start(stage.app(scope -> scope.include(echo(
+                                            stage,
+                                            KafkaPublish.to(stage.name("replies"))
+                                                    .awaitReport()))
+                                    .name("in")));
                             stage.eventually(
-                                    "the first has failed", () -> Stage.counts(app).failedReplies() >= 1);
+                                    "the first has failed",
+                                    () -> Stage.counts(app).failedReplies() >= 1);
                             stage.note(
                                     "only the first was handed over",
-                                    app.subscription("in").values().stream().distinct().toList());
+                                    app.subscription("in").values().stream()
+                                            .distinct()
+                                            .toList());
                             stage.acceptWrites("replies");
                             stage.settle();
                             stage.note("published", stage.publishedValues("replies"));
@@ -352,13 +399,12 @@ final class PublishingRules {
                             stage.topic("replies", 1);
                             stage.refuseWrites("replies");
                             stage.write("orders", 0, "a");
-                            TestApp<NoState> app = stage.start(stage.app(
-                                    scope -> scope.include(Subscriber.on(
-                                                            stage.tracked("orders").commit(Commit.auto()), String.class)
-                                                    .<String, Object>handleReply(
-                                                            String.class, (value, context) -> Reply.of(value))
-                                                    .reply(KafkaPublish.to(stage.name("replies"))))
-                                            .name("in")));
+                            TestApp<NoState> app = stage.start(stage.app(scope -> scope.include(Subscriber.on(
+                                                    stage.tracked("orders").commit(Commit.auto()), String.class)
+                                            .<String, Object>handleReply(
+                                                    String.class, (value, context) -> Reply.of(value))
+                                            .reply(KafkaPublish.to(stage.name("replies"))))
+                                    .name("in")));
                             stage.eventually(
                                     "it has failed", () -> Stage.counts(app).failedReplies() == 1);
                             stage.acceptWrites("replies");
@@ -378,7 +424,8 @@ final class PublishingRules {
     }
 
     private static Scenario tooLarge(ExceptionPolicy policy, String trace) {
-        return Scenario.of("a reply that is too large cannot heal and goes to the exception policy, here " + policy, "6.3")
+        return Scenario.of(
+                        "a reply that is too large cannot heal and goes to the exception policy, here " + policy, "6.3")
                 .play(
                         stage -> {
                             stage.topic("orders", 1);
@@ -390,7 +437,8 @@ final class PublishingRules {
                                                     String.class,
                                                     (value, context) -> Reply.of(
                                                             value.equals("large") ? value.repeat(1_000) : value))
-                                            .reply(KafkaPublish.to(stage.name("replies")).awaitReport()),
+                                            .reply(KafkaPublish.to(stage.name("replies"))
+                                                    .awaitReport()),
                                     mount -> mount.onException(policy));
                             if (policy == ExceptionPolicy.FAIL_FAST) {
                                 stage.eventually(
@@ -451,19 +499,18 @@ final class PublishingRules {
     }
 
     private static Scenario properties() {
-        return Scenario.of("an unknown property or a bad value is refused at startup, with the nearest known name", "6.4")
+        return Scenario.of(
+                        "an unknown property or a bad value is refused at startup, with the nearest known name", "6.4")
                 .play(
                         stage -> {
                             stage.topic("orders", 1);
                             try {
-                                stage.start(stage.app(
-                                        stage.broker().producerConfig("linger.msec", 5),
-                                        scope -> {
-                                            scope.include(stage.handled(
-                                                    stage.tracked("orders").config("max.poll.record", 5),
-                                                    (value, context) -> HandlerOutcome.ack()));
-                                            scope.publisher(KafkaPublish.create());
-                                        }));
+                                stage.start(stage.app(stage.broker().producerConfig("linger.msec", 5), scope -> {
+                                    scope.include(stage.handled(
+                                            stage.tracked("orders").config("max.poll.record", 5),
+                                            (value, context) -> HandlerOutcome.ack()));
+                                    scope.publisher(KafkaPublish.create());
+                                }));
                             } catch (StartupException e) {
                                 stage.note("problems", e.problems().size());
                                 String all = String.join("; ", e.problems());
@@ -516,9 +563,11 @@ final class PublishingRules {
                             stage.write("orders", 0, "a");
                             AtomicInteger opened = new AtomicInteger();
                             KafkaBroker broker = OpenedProducers.counted(stage.broker(), opened);
-                            TestApp<NoState> consuming = stage.start(stage.app(broker, scope -> scope.include(stage.handled(
-                                            stage.tracked("orders"), (value, context) -> HandlerOutcome.ack()))
-                                    .name("in")));
+                            TestApp<NoState> consuming = stage.start(stage.app(
+                                    broker,
+                                    scope -> scope.include(stage.handled(
+                                                    stage.tracked("orders"), (value, context) -> HandlerOutcome.ack()))
+                                            .name("in")));
                             stage.settle();
                             stage.note("opened", opened);
                             stage.stop(consuming);

@@ -16,7 +16,14 @@ final class RebalanceRules {
     private RebalanceRules() {}
 
     static List<Scenario> scenarios() {
-        return List.of(joinsAndLeaves(), drains(), retryEndsTheWait(), lost(), commitInARebalance(), commitWithoutAnswer(), longDrain());
+        return List.of(
+                joinsAndLeaves(),
+                drains(),
+                retryEndsTheWait(),
+                lost(),
+                commitInARebalance(),
+                commitWithoutAnswer(),
+                longDrain());
     }
 
     private static Scenario joinsAndLeaves() {
@@ -37,12 +44,16 @@ final class RebalanceRules {
                                             && Stage.health(second).partitions().size() == 2);
                             writeAll(stage, "shared");
                             stage.eventuallyCommitted("orders", "0@2 1@2 2@2 3@2");
-                            stage.note("by the second", second.subscription("in").calls().size());
+                            stage.note(
+                                    "by the second",
+                                    second.subscription("in").calls().size());
                             first.stop();
                             writeAll(stage, "left");
                             stage.eventuallyCommitted("orders", "0@3 1@3 2@3 3@3");
                             stage.note("handled", Seen.sorted(first, second));
-                            stage.note("by the second", second.subscription("in").calls().size());
+                            stage.note(
+                                    "by the second",
+                                    second.subscription("in").calls().size());
                         },
                         """
                         by the second: 2
@@ -67,7 +78,10 @@ final class RebalanceRules {
     }
 
     private static Scenario drains() {
-        return Scenario.of("running handlers get drainTimeout to settle, what is queued goes to the next owner", "3.8", "1.3")
+        return Scenario.of(
+                        "running handlers get drainTimeout to settle, what is queued goes to the next owner",
+                        "3.8",
+                        "1.3")
                 .withEveryProtocol()
                 .play(
                         stage -> {
@@ -103,7 +117,10 @@ final class RebalanceRules {
     }
 
     private static Scenario retryEndsTheWait() {
-        return Scenario.of("a handler that answers retry ends the wait; its record stays open for the next owner", "3.8", "3.4")
+        return Scenario.of(
+                        "a handler that answers retry ends the wait; its record stays open for the next owner",
+                        "3.8",
+                        "3.4")
                 .withEveryProtocol()
                 .play(
                         stage -> {
@@ -127,9 +144,12 @@ final class RebalanceRules {
                                     stage.handled(stage.tracked("orders"), (value, context) -> HandlerOutcome.ack()));
                             stage.eventuallyCommitted("orders", "0@1 1@1");
                             stage.settle();
-                            stage.note("attempts of the second", second.subscription("in").attempts());
+                            stage.note(
+                                    "attempts of the second",
+                                    second.subscription("in").attempts());
                             stage.note("acked by the first", Stage.counts(first).acked());
-                            stage.note("acked by the second", Stage.counts(second).acked());
+                            stage.note(
+                                    "acked by the second", Stage.counts(second).acked());
                         },
                         """
                         attempts of the second: [1]
@@ -139,7 +159,10 @@ final class RebalanceRules {
     }
 
     private static Scenario lost() {
-        return Scenario.of("lost partitions commit nothing and come back from committed, with fresh bookkeeping", "3.8", "1.2")
+        return Scenario.of(
+                        "lost partitions commit nothing and come back from committed, with fresh bookkeeping",
+                        "3.8",
+                        "1.2")
                 .withEveryProtocol()
                 .inProcessOnly("a broker takes no partitions from a member that lives")
                 .play(
@@ -161,7 +184,8 @@ final class RebalanceRules {
                             app.lose(stage.name("orders"));
                             gate.open();
                             stage.eventually(
-                                    "all is acked again", () -> Stage.counts(app).acked() >= 4);
+                                    "all is acked again",
+                                    () -> Stage.counts(app).acked() >= 4);
                             stage.note("committed", stage.committed("orders"));
                             app.stop();
                             stage.note("attempts", app.subscription("in").attempts());
@@ -175,7 +199,8 @@ final class RebalanceRules {
     }
 
     private static Scenario commitInARebalance() {
-        return Scenario.of("a commit that meets a rebalance is tried again and never ends the subscription", "3.8", "3.3")
+        return Scenario.of(
+                        "a commit that meets a rebalance is tried again and never ends the subscription", "3.8", "3.3")
                 .inProcessOnly("a broker refuses commits when it has to, not when it is asked to")
                 .play(
                         stage -> {

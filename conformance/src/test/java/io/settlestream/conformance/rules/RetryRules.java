@@ -18,7 +18,8 @@ final class RetryRules {
     private RetryRules() {}
 
     static List<Scenario> scenarios() {
-        return List.of(onOneLane(), withWorkers(), holdsUpItsKeyOnly(), unchanged(), wakesTheIdle(), backsOff(), inTheEnd());
+        return List.of(
+                onOneLane(), withWorkers(), holdsUpItsKeyOnly(), unchanged(), wakesTheIdle(), backsOff(), inTheEnd());
     }
 
     private static Scenario onOneLane() {
@@ -60,11 +61,14 @@ final class RetryRules {
                                     }),
                                     mount -> mount.workers(2));
                             stage.eventually(
-                                    "the others are handled", () -> Stage.counts(app).acked() == 3);
+                                    "the others are handled",
+                                    () -> Stage.counts(app).acked() == 3);
                             stage.eventuallyCommitted("orders", "0@0");
                             gate.open();
                             stage.settle();
-                            stage.note("handled but the first", Seen.calls(app).replace("hold#1 ack, ", "").replace(", hold#1 ack", ""));
+                            stage.note(
+                                    "handled but the first",
+                                    Seen.calls(app).replace("hold#1 ack, ", "").replace(", hold#1 ack", ""));
                             stage.note("committed", stage.committed("orders"));
                         },
                         """
@@ -128,8 +132,9 @@ final class RetryRules {
                                                 .append('@')
                                                 .append(context.offset())
                                                 .append(Arrays.toString(context.key()));
-                                        context.headers().forEach(header -> all.append(header.key())
-                                                .append(Arrays.toString(header.value())));
+                                        context.headers()
+                                                .forEach(header -> all.append(header.key())
+                                                        .append(Arrays.toString(header.value())));
                                         seen.add(all.toString());
                                         times.add(context.timestamp());
                                         return context.attempt() < 3 ? HandlerOutcome.retry() : HandlerOutcome.ack();
@@ -161,7 +166,8 @@ final class RetryRules {
                                             context.attempt() < 4 ? HandlerOutcome.retry() : HandlerOutcome.ack()));
                             stage.write("orders", 0, "only");
                             Instant begin = stage.now();
-                            stage.eventually("it is acked", () -> Stage.counts(app).acked() == 1);
+                            stage.eventually(
+                                    "it is acked", () -> Stage.counts(app).acked() == 1);
                             stage.note(
                                     "in less than a poll",
                                     Duration.between(begin, stage.now()).compareTo(Duration.ofSeconds(15)) < 0);
@@ -223,7 +229,10 @@ final class RetryRules {
     }
 
     private static Scenario inTheEnd() {
-        return Scenario.of("a stop does not wait for a retry; the record stays open and comes first next time", "3.1", "3.4")
+        return Scenario.of(
+                        "a stop does not wait for a retry; the record stays open and comes first next time",
+                        "3.1",
+                        "3.4")
                 .play(
                         stage -> {
                             stage.topic("orders", 1);

@@ -36,7 +36,16 @@ class RulesTest {
             "6.6", "9.1", "9.2", "9.3");
 
     private static List<Scenario> all() {
-        return Stream.of(SettlementRules.scenarios(), AutoRules.scenarios(), TrackedRules.scenarios(), RetryRules.scenarios(), RebalanceRules.scenarios(), BatchRules.scenarios(), LaneRules.scenarios(), PublishingRules.scenarios(), SourceRules.scenarios())
+        return Stream.of(
+                        SettlementRules.scenarios(),
+                        AutoRules.scenarios(),
+                        TrackedRules.scenarios(),
+                        RetryRules.scenarios(),
+                        RebalanceRules.scenarios(),
+                        BatchRules.scenarios(),
+                        LaneRules.scenarios(),
+                        PublishingRules.scenarios(),
+                        SourceRules.scenarios())
                 .flatMap(List::stream)
                 .toList();
     }

@@ -17,7 +17,11 @@ final class SourceRules {
     }
 
     private static Scenario twoGroups() {
-        return Scenario.of("two subscriptions of one topic, each in a group of its own, see every record", "9.1", "9.2", "3.1")
+        return Scenario.of(
+                        "two subscriptions of one topic, each in a group of its own, see every record",
+                        "9.1",
+                        "9.2",
+                        "3.1")
                 .play(
                         stage -> {
                             stage.topic("orders", 1);
@@ -88,7 +92,8 @@ final class SourceRules {
                             } catch (StartupException e) {
                                 stage.note("problems", e.problems().size());
                                 String problem = e.problems().get(0);
-                                stage.note("names both", problem.contains("group(") && problem.contains("defaultGroup"));
+                                stage.note(
+                                        "names both", problem.contains("group(") && problem.contains("defaultGroup"));
                             }
                         },
                         """
@@ -108,8 +113,7 @@ final class SourceRules {
                                         stage.tracked("orders").startOffset(StartOffset.COMMITTED),
                                         (value, context) -> HandlerOutcome.ack()));
                             } catch (StartupException e) {
-                                stage.note(
-                                        "names the partition", e.getMessage().contains(stage.name("orders") + "-0"));
+                                stage.note("names the partition", e.getMessage().contains(stage.name("orders") + "-0"));
                             }
                             stage.note("committed", stage.committed("orders"));
                         },
@@ -155,7 +159,8 @@ final class SourceRules {
                             TestApp<NoState> app = stage.start(stage.handled(
                                     stage.tracked("orders").startOffset(StartOffset.LATEST),
                                     (value, context) -> HandlerOutcome.ack()));
-                            stage.note("partitions", Stage.health(app).partitions().size());
+                            stage.note(
+                                    "partitions", Stage.health(app).partitions().size());
                             stage.note("status", app.health().status());
                             stage.topic("orders", 2);
                             stage.write("orders", 0, "a");

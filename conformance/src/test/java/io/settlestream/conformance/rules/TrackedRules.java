@@ -14,12 +14,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 
 /** Section 3, as far as one member goes: what is committed, and when. */
@@ -184,7 +186,9 @@ final class TrackedRules {
     private static void transaction(Stage stage, Producer<byte[], byte[]> producer, boolean commit, String... values) {
         producer.beginTransaction();
         for (String value : values) {
-            producer.send(new ProducerRecord<>(stage.name("orders"), 0, null, value.getBytes(UTF_8)));
+            // What fails fails the end of the transaction.
+            Future<RecordMetadata> unused =
+                    producer.send(new ProducerRecord<>(stage.name("orders"), 0, null, value.getBytes(UTF_8)));
         }
         producer.flush();
         if (commit) {
