@@ -1,5 +1,6 @@
 package io.settlestream.bench;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.settlestream.App;
 import io.settlestream.HandlerOutcome;
 import io.settlestream.Outgoing;
@@ -54,12 +55,14 @@ public final class TestingBenchmark {
 
     private static Durations measure(Runnable test, int cycles) {
         long[] nanos = new long[cycles];
+        OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+        long cpuBegin = system.getProcessCpuTime();
         for (int i = 0; i < cycles; i++) {
             long begin = System.nanoTime();
             test.run();
             nanos[i] = System.nanoTime() - begin;
         }
-        return Durations.of(nanos);
+        return Durations.of(nanos, system.getProcessCpuTime() - cpuBegin);
     }
 
     private static double load() {
