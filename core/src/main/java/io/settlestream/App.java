@@ -126,6 +126,18 @@ public final class App<S> {
     }
 
     /**
+     * The topics that a broker's replies and publishers go to, each once, as far as types and sites name them; a message may
+     * name another one.
+     */
+    public List<String> topicsWritten(KafkaBroker broker) {
+        return spec.brokers().stream()
+                .filter(candidate -> candidate.broker() == broker)
+                .flatMap(candidate -> candidate.topicsWritten().stream())
+                .distinct()
+                .toList();
+    }
+
+    /**
      * Starts the application and returns when every subscription knows where its partitions start, so that what is
      * published from now on is seen.
      *

@@ -12,6 +12,7 @@ import io.settlestream.ShutdownResult;
 import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.spi.AppObserver;
+import io.settlestream.testing.internal.kafka.InProcessKafka;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,6 +25,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidTopicException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,7 +44,8 @@ import org.jspecify.annotations.Nullable;
  * is under way. Time passes only as far as the reaction needs it, and as {@link #advance} says; no test sleeps. To look at
  * a reaction on its way, {@link #send} and let it {@link #proceed}.
  *
- * <p>The topics that the application reads are made with one partition, unless the {@link TestKafka} has them already.
+ * <p>The topics that the application reads, and those that its types and sites name for what it publishes, are made with one
+ * partition, unless the {@link TestKafka} has them already.
  * Handlers may block, also on latches and futures of the test; what then happens is not the same in every run.
  *
  * <p>Used from one thread, the test's.
@@ -159,7 +162,7 @@ public final class TestApp<S> implements AutoCloseable {
         }
 
         /**
-         * Without making the topics that the application reads: one that is missing stays missing, as on a cluster, until
+         * Without making the topics that the application reads or publishes to: one that is missing stays missing, as on a cluster, until
          * the test makes it.
          */
         public Builder<S> withoutTopics() {
@@ -232,10 +235,19 @@ public final class TestApp<S> implements AutoCloseable {
                 var cluster = kafka != null && broker.equals(app.brokers().get(0))
                         ? inProcess.mainAs(InProcessGround.name(broker.bootstrapServers()))
                         : inProcess.cluster(InProcessGround.name(broker.bootstrapServers()));
-                app.topicsRead(broker).stream()
+                Stream.concat(app.topicsRead(broker).stream(), app.topicsWritten(broker).stream())
+                        .distinct()
                         .filter(topic -> makesTopics && !cluster.topics().contains(topic))
-                        .forEach(topic -> cluster.createTopic(topic, 1, Map.of()));
+                        .forEach(topic -> makeTopic(cluster, topic));
             }
+        }
+    }
+
+    private static void makeTopic(InProcessKafka cluster, String topic) {
+        try {
+            cluster.createTopic(topic, 1, Map.of());
+        } catch (InvalidTopicException illegal) {
+            // No cluster has it either; what the application says to that is what the test is about.
         }
     }
 
@@ -396,7 +408,7 @@ public final class TestApp<S> implements AutoCloseable {
     static TestTopic knownTopic(String name, Ground ground, List<String> topics) {
         if (!topics.contains(name)) {
             throw new IllegalArgumentException("There is no topic " + name + "; there are " + topics
-                    + ". A topic that is only published to is made by the first record");
+                    + ". A topic that only a message names is made by the first record");
         }
         return new TestTopic(name, ground);
     }

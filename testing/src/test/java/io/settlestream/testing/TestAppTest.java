@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.settlestream.App;
 import io.settlestream.HandlerOutcome;
+import io.settlestream.PublishException;
 import io.settlestream.SettleStream;
 import io.settlestream.StartupException;
 import io.settlestream.Subscriber;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -54,6 +56,29 @@ class TestAppTest {
                     .hasAttempts(1, 2, 3)
                     .hasOutcomes(HandlerOutcome.retry(), HandlerOutcome.retry(), HandlerOutcome.ack());
             app.group("payouts").hasCommitted("payouts", 0, 1);
+        }
+    }
+
+    @Test
+    @DisplayName("A topic that replies go to is there before the first one, and empty")
+    void nothingPublished() {
+        try (TestApp<Bank> app = TestApp.start(Payouts.replying())) {
+            app.topic("payouts.done").isEmpty();
+        }
+    }
+
+    @Test
+    @DisplayName("11.3: a failed application is at rest, and goes on when it is started again")
+    void failed() {
+        try (TestApp<Bank> app = TestApp.start(Payouts.replying())) {
+            app.faults().produce("payouts.done").fail(new TopicAuthorizationException("payouts.done"));
+
+            app.publish("payouts", FIRST);
+            app.hasFailed(PublishException.class);
+            app.group("payouts").hasCommitted("payouts", 0, 0);
+
+            app.restart().settle();
+            app.topic("payouts.done").hasValues(new Paid(1));
         }
     }
 

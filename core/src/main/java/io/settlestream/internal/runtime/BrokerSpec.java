@@ -1,6 +1,7 @@
 package io.settlestream.internal.runtime;
 
 import io.settlestream.Message;
+import io.settlestream.Outgoing;
 import io.settlestream.PublishException;
 import io.settlestream.PublishedRecord;
 import io.settlestream.Publisher;
@@ -9,8 +10,10 @@ import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.kafka.KafkaTopic;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A broker with what is read from it and written to it. */
@@ -19,6 +22,26 @@ public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> s
     public BrokerSpec {
         mounted = List.copyOf(mounted);
         sites = List.copyOf(sites);
+    }
+
+    /** The topics that types and sites name for what is published; a topic may be there more than once. */
+    public List<String> topicsWritten() {
+        Stream<Optional<String>> replies = mounted.stream().map(each -> switch (each.handler()) {
+            case HandlerSpec.Replying reply -> destination(reply.publish(), reply.replyType());
+            case HandlerSpec.ReplyingAsync reply -> destination(reply.publish(), reply.replyType());
+            case HandlerSpec.Single ignored -> Optional.empty();
+            case HandlerSpec.Async ignored -> Optional.empty();
+            case HandlerSpec.Batch ignored -> Optional.empty();
+        });
+        return Stream.concat(replies, sites.stream().map(site -> site.publish().topic()))
+                .flatMap(Optional::stream)
+                .toList();
+    }
+
+    private static Optional<String> destination(KafkaPublish publish, Class<?> replyType) {
+        return publish.topic()
+                .or(() -> Optional.ofNullable(replyType.getAnnotation(Outgoing.class))
+                        .map(Outgoing::value));
     }
 
     /** An included subscriber. */

@@ -42,6 +42,7 @@ interface PayoutServiceContract {
 
             app.subscription("payouts").hasOutcomes(HandlerOutcome.drop());
             assertThat(bank.paid()).isEmpty();
+            app.topic("payouts.done").isEmpty();
             app.group("payouts").hasCommitted("payouts", 0, 1).hasLag("payouts", 0);
         }
     }
