@@ -2,6 +2,8 @@ package io.settlestream.examples.payouts;
 
 import io.settlestream.embedded.EmbeddedKafka;
 import io.settlestream.examples.payouts.PayoutService.Clients;
+import io.settlestream.examples.payouts.PayoutService.Sources;
+import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.testing.TestApp;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,6 +30,8 @@ class PayoutServiceLiveTest implements PayoutServiceContract {
 
     @Override
     public TestApp<Clients> start(Clients clients) {
-        return TestApp.of(PayoutService.app("localhost:9092")).state(clients).startLive(kafka.bootstrapServers());
+        KafkaBroker quick = PayoutService.broker("localhost:9092").config("auto.commit.interval.ms", 100);
+        return TestApp.of(PayoutService.app(quick, Sources.create(), () -> clients, 8))
+                .startLive(kafka.bootstrapServers());
     }
 }
