@@ -421,16 +421,16 @@ class TestAppTest {
         try (TestApp<Bank> app = TestApp.start(Payouts.replying())) {
             assertThatThrownBy(() -> app.subscription("payout"))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContainingAll("payout", "[payouts]");
+                    .hasMessageContainingAll("payout", "[payouts, payouts.done]");
             assertThatThrownBy(() -> app.topic("payout"))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContainingAll("payout", "[payouts]");
+                    .hasMessageContainingAll("payout", "[payouts, payouts.done]");
             assertThatThrownBy(() -> app.group("payout"))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContainingAll("payout", "[payouts]");
+                    .hasMessageContainingAll("payout", "[payouts, payouts.done]");
             assertThatThrownBy(() -> app.take("other", 0))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContainingAll("other", "[payouts]");
+                    .hasMessageContainingAll("other", "[payouts, payouts.done]");
         }
     }
 
@@ -440,7 +440,7 @@ class TestAppTest {
         try (TestApp<Bank> app = TestApp.start(Payouts.replying())) {
             assertThatThrownBy(() -> app.publish(FIRST))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContainingAll("Payout", "@Outgoing", "[payouts]");
+                    .hasMessageContainingAll("Payout", "@Outgoing", "[payouts, payouts.done]");
         }
     }
 
