@@ -162,8 +162,8 @@ public final class TestApp<S> implements AutoCloseable {
         }
 
         /**
-         * Without making the topics that the application reads or publishes to: one that is missing stays missing, as on a cluster, until
-         * the test makes it.
+         * Without making the topics that the application reads or publishes to: one that is missing stays missing, as on
+         * a cluster, until the test makes it.
          */
         public Builder<S> withoutTopics() {
             return new Builder<>(app, kafka, settleLimit, false);
