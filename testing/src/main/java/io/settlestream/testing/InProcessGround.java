@@ -177,7 +177,10 @@ final class InProcessGround implements Ground {
             }
         });
         End end = simulation.drive(
-                done::isDone, after(LIFE_LIMIT), () -> focus == null && simulation.anyOutside(), focus);
+                done::isDone,
+                after(LIFE_LIMIT),
+                () -> focus == null ? simulation.anyOutside() : simulation.anyOutside(focus),
+                focus);
         if (!done.isDone()) {
             throw new NotAtRestError(
                     "The " + what + " did not come to its end: " + why(end, LIFE_LIMIT) + ".",

@@ -6,6 +6,7 @@ import io.settlestream.testing.internal.kafka.ClassicMember.Joined;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -57,6 +58,9 @@ final class ClassicGroup implements Group {
     private final String groupId;
     private final Groups groups;
     private final Map<String, ClassicMember> members = new LinkedHashMap<>();
+    /** Members whose clients have stopped without a word; of ids that are not members any more nobody asks. */
+    private final Set<String> silent = new HashSet<>();
+
     private final Map<String, Set<TopicPartition>> bare = new LinkedHashMap<>();
     private final Map<TopicPartition, String> pins = new LinkedHashMap<>();
     private State state = new State.Empty();
@@ -202,12 +206,18 @@ final class ClassicGroup implements Group {
     public void sessionEndsSoon(String memberId) {
         ClassicMember member = members.get(memberId);
         if (member != null) {
+            silent.add(memberId);
             groups.later(member.join().sessionTimeout(), () -> {
                 if (members.containsKey(memberId)) {
                     remove(memberId);
                 }
             });
         }
+    }
+
+    @Override
+    public boolean isSilent(String memberId) {
+        return silent.contains(memberId);
     }
 
     // --- rounds

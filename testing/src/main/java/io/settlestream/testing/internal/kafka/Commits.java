@@ -1,9 +1,9 @@
 package io.settlestream.testing.internal.kafka;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetCommitCallback;
@@ -34,7 +34,8 @@ final class Commits {
     private final String groupId;
     private final Subscriptions subscriptions;
     private final Waiting waiting;
-    private final Queue<Completed> completed = new ArrayDeque<>();
+    /** Changed by the consumer's thread; others look whether it is empty. */
+    private final Queue<Completed> completed = new ConcurrentLinkedQueue<>();
 
     @Nullable
     private Membership membership;
@@ -109,6 +110,11 @@ final class Commits {
         }
         completed.add(new Completed(
                 callback == null ? Commits::logFailure : callback, offsets, failure, waiting.deadline(late)));
+    }
+
+    /** Whether the application has not heard yet what became of a commit. Any thread. */
+    boolean unanswered() {
+        return !completed.isEmpty();
     }
 
     /** With the lock: whether the application is to hear of a commit. */

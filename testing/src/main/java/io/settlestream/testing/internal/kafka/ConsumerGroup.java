@@ -5,6 +5,7 @@ import io.settlestream.testing.internal.kafka.ConsumerMember.Wish;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -31,6 +32,9 @@ final class ConsumerGroup implements Group {
     private final String groupId;
     private final Groups groups;
     private final Map<String, ConsumerMember> members = new LinkedHashMap<>();
+    /** Members whose clients have stopped without a word; of ids that are not members any more nobody asks. */
+    private final Set<String> silent = new HashSet<>();
+
     private final Map<TopicPartition, String> pins = new LinkedHashMap<>();
     private Set<TopicPartition> existing = Set.of();
     private int epoch;
@@ -122,12 +126,18 @@ final class ConsumerGroup implements Group {
     public void sessionEndsSoon(String memberId) {
         ConsumerMember member = members.get(memberId);
         if (member != null) {
+            silent.add(memberId);
             groups.later(member.wish().sessionTimeout(), () -> {
                 if (members.get(memberId) == member) {
                     remove(memberId);
                 }
             });
         }
+    }
+
+    @Override
+    public boolean isSilent(String memberId) {
+        return silent.contains(memberId);
     }
 
     // --- who has what

@@ -28,6 +28,9 @@ sealed interface Group permits ClassicGroup, ConsumerGroup {
     /** A member's client has stopped without a word: it is removed when its session ends. */
     void sessionEndsSoon(String memberId);
 
+    /** Whether a member's client has stopped without a word: until its session ends, nobody reads what it was assigned. */
+    boolean isSilent(String memberId);
+
     /** Makes the group assign its partitions anew. */
     void rebalance();
 

@@ -3,6 +3,7 @@ package io.settlestream.testing.internal.kafka;
 import io.settlestream.testing.internal.kafka.Assigned.Where;
 import io.settlestream.testing.internal.kafka.Subscriptions.Source;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -110,7 +111,12 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
         if (closed || group == null) {
             return List.of();
         }
-        return Rest.open(cluster, group, settings.readCommitted(), membership, subscriptions.assigned());
+        List<String> open = new ArrayList<>(
+                Rest.open(cluster, group, settings.readCommitted(), membership, subscriptions.assigned()));
+        if (commits != null && commits.unanswered()) {
+            open.add("the answer to a commit of group " + group + " is on its way");
+        }
+        return open;
     }
 
     boolean isIn(String group) {

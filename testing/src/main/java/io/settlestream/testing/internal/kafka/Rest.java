@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 /** What keeps a member from being at rest: nothing left to read, and what it has read is committed. */
@@ -25,6 +26,9 @@ final class Rest {
             open.add("group " + group + " is " + state + ": a member has a rebalance to take part in");
         }
         GroupOffsets offsets = cluster.groups().offsets(group);
+        if (membership != null && members != null) {
+            open.addAll(nobodyReads(cluster, group, members, offsets, readCommitted));
+        }
         for (Assigned partition : assigned) {
             LogView log = Offsets.log(cluster, partition.partition());
             if (log == null) {
@@ -43,6 +47,26 @@ final class Rest {
             if (committed == null || committed.offset() != at.offset()) {
                 open.add(name + " is committed up to " + (committed == null ? "nothing" : committed.offset())
                         + ", its position is " + at.offset());
+            }
+        }
+        return open;
+    }
+
+    /** Partitions with something to read, whose member is gone and whose session has not ended. */
+    private static List<String> nobodyReads(
+            Cluster cluster, String group, Group members, GroupOffsets offsets, boolean readCommitted) {
+        List<String> open = new ArrayList<>();
+        for (GroupMember member : members.members()) {
+            if (members.isSilent(member.memberId())) {
+                for (TopicPartition partition : member.assigned()) {
+                    LogView log = Offsets.log(cluster, partition);
+                    OffsetAndMetadata committed = offsets.committed().get(partition);
+                    long from = committed == null ? 0 : committed.offset();
+                    if (log != null && from < Offsets.end(log, readCommitted)) {
+                        open.add(partition + " in group " + group + " belongs to a member that is gone,"
+                                + " until its session ends");
+                    }
+                }
             }
         }
         return open;

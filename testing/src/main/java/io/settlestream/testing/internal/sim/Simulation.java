@@ -607,6 +607,13 @@ public final class Simulation implements Host, AutoCloseable {
         return strands.values().stream().anyMatch(strand -> strand.state == Strand.State.OUTSIDE);
     }
 
+    /** Whether a thread of one process, or of Kafka's, runs or blocks outside of the simulation. */
+    public boolean anyOutside(SimulatedProcess process) {
+        return strands.values().stream()
+                .anyMatch(strand ->
+                        strand.state == Strand.State.OUTSIDE && (strand.process == process || strand.process == kafka));
+    }
+
     /** What threads there are and what they do, for messages. */
     public List<String> threads() {
         lock.lock();
@@ -706,8 +713,8 @@ public final class Simulation implements Host, AutoCloseable {
         lock.lock();
         try {
             driver = Thread.currentThread();
-            boolean wasOutside = anyOutside();
-            while (!canRun() && wasOutside == anyOutside()) {
+            long outside = countOutside();
+            while (!canRun() && outside == countOutside()) {
                 if (System.nanoTime() - patienceEnd > 0) {
                     return false;
                 }
@@ -726,6 +733,12 @@ public final class Simulation implements Host, AutoCloseable {
             driver = null;
             lock.unlock();
         }
+    }
+
+    private long countOutside() {
+        return strands.values().stream()
+                .filter(strand -> strand.state == Strand.State.OUTSIDE)
+                .count();
     }
 
     // --- the end
