@@ -144,17 +144,13 @@ final class BrokerKafka implements Kafka {
     // A compacted topic takes no record without a key.
 
     @Override
-    public void refuseWrites(String topic) {
-        cleanupPolicy(topic, TopicConfig.CLEANUP_POLICY_COMPACT);
+    public void createRefusingTopic(String topic) {
+        createTopic(topic, 1, Map.of(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_COMPACT));
     }
 
     @Override
     public void acceptWrites(String topic) {
-        cleanupPolicy(topic, TopicConfig.CLEANUP_POLICY_DELETE);
-    }
-
-    private static void cleanupPolicy(String topic, String policy) {
-        ConfigEntry entry = new ConfigEntry(TopicConfig.CLEANUP_POLICY_CONFIG, policy);
+        ConfigEntry entry = new ConfigEntry(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE);
         get(Shared.ADMIN
                 .incrementalAlterConfigs(Map.of(
                         new ConfigResource(ConfigResource.Type.TOPIC, topic),

@@ -75,7 +75,8 @@ final class InProcessKafka implements Kafka {
     }
 
     @Override
-    public void refuseWrites(String topic) {
+    public void createRefusingTopic(String topic) {
+        createTopic(topic, 1, Map.of());
         kafka.faults().produce(topic).times(Integer.MAX_VALUE).fail(new InvalidRecordException("no key"));
     }
 

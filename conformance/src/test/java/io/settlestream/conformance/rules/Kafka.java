@@ -39,10 +39,10 @@ interface Kafka extends AutoCloseable {
     /** Makes the log cleaner take what newer records with the same key have replaced, up to the newest segment. */
     void compact(String topic);
 
-    /** From now on refuses records without a key that are written to a topic. */
-    void refuseWrites(String topic);
+    /** Makes a topic of one partition that refuses records without a key. */
+    void createRefusingTopic(String topic);
 
-    /** Accepts them again. */
+    /** Lets such a topic accept them, a moment later. */
     void acceptWrites(String topic);
 
     Map<TopicPartition, Long> committed(String group);

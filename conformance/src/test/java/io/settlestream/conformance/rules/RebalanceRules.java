@@ -7,8 +7,10 @@ import io.settlestream.Subscriber;
 import io.settlestream.testing.TestApp;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import org.apache.kafka.common.errors.RebalanceInProgressException;
 
 /** Rule 3.8: partitions that change hands. */
 final class RebalanceRules {
@@ -16,14 +18,7 @@ final class RebalanceRules {
     private RebalanceRules() {}
 
     static List<Scenario> scenarios() {
-        return List.of(
-                joinsAndLeaves(),
-                drains(),
-                retryEndsTheWait(),
-                lost(),
-                commitInARebalance(),
-                commitWithoutAnswer(),
-                longDrain());
+        return List.of(joinsAndLeaves(), storm(), drains(), retryEndsTheWait(), lost(), longDrain());
     }
 
     private static Scenario joinsAndLeaves() {
@@ -62,10 +57,59 @@ final class RebalanceRules {
                         """);
     }
 
-    private static void writeAll(Stage stage, String value) {
+    private static void writeAll(Stage stage, String... values) {
         for (int partition = 0; partition < 4; partition++) {
-            stage.write("orders", partition, value + partition);
+            for (String value : values) {
+                stage.write("orders", partition, value + partition);
+            }
         }
+    }
+
+    private static Scenario storm() {
+        return Scenario.of(
+                        "whatever members do, each record is settled once, and all are committed",
+                        "3.8",
+                        "3.1",
+                        "3.2",
+                        "1.3")
+                .withEveryProtocol()
+                .play(
+                        stage -> {
+                            stage.topic("orders", 4);
+                            Map<String, AtomicInteger> acked = new ConcurrentHashMap<>();
+                            Subscriber<String, Object> subscriber =
+                                    stage.handled(stage.tracked("orders"), (value, context) -> {
+                                        stage.busy(Duration.ofMillis(10));
+                                        if (context.offset() % 3 == 0 && context.attempt() == 1) {
+                                            return HandlerOutcome.retry();
+                                        }
+                                        acked.computeIfAbsent(value, none -> new AtomicInteger())
+                                                .incrementAndGet();
+                                        return HandlerOutcome.ack();
+                                    });
+                            TestApp<NoState> first = stage.start(subscriber);
+                            writeAll(stage, "a", "b", "c", "d");
+                            TestApp<NoState> second = stage.start(subscriber);
+                            writeAll(stage, "e", "f", "g", "h");
+                            stage.start(subscriber);
+                            writeAll(stage, "i", "j", "k", "l");
+                            first.stop();
+                            writeAll(stage, "m", "n", "o", "p");
+                            second.stop();
+                            writeAll(stage, "q", "r", "s", "t");
+                            stage.eventuallyCommitted("orders", "0@20 1@20 2@20 3@20");
+                            stage.note("settled", acked.size());
+                            stage.note(
+                                    "most often",
+                                    acked.values().stream()
+                                            .mapToInt(AtomicInteger::get)
+                                            .max()
+                                            .getAsInt());
+                        },
+                        """
+                        settled: 80
+                        most often: 1
+                        """);
     }
 
     /** A handler that waits until its member has to give something up, and a little longer. */
@@ -195,57 +239,6 @@ final class RebalanceRules {
                         committed: 0@0
                         attempts: [1, 1, 1, 1, 1]
                         committed: 0@3
-                        """);
-    }
-
-    private static Scenario commitInARebalance() {
-        return Scenario.of(
-                        "a commit that meets a rebalance is tried again and never ends the subscription", "3.8", "3.3")
-                .inProcessOnly("a broker refuses commits when it has to, not when it is asked to")
-                .play(
-                        stage -> {
-                            stage.topic("orders", 1);
-                            TestApp<NoState> app = stage.start(
-                                    stage.handled(stage.tracked("orders"), (value, context) -> HandlerOutcome.ack()));
-                            stage.inProcess()
-                                    .faults()
-                                    .commit(stage.group())
-                                    .times(3)
-                                    .fail(new RebalanceInProgressException("on request"));
-                            stage.write("orders", 0, "a", "b");
-                            stage.settle();
-                            stage.note("handled", Seen.calls(app));
-                            stage.note("status", app.health().status());
-                            stage.note("committed", stage.committed("orders"));
-                        },
-                        """
-                        handled: a#1 ack, b#1 ack
-                        status: RUNNING
-                        committed: 0@2
-                        """);
-    }
-
-    private static Scenario commitWithoutAnswer() {
-        return Scenario.of("a commit whose answer is lost is made again with the newest positions", "3.3", "3.1")
-                .inProcessOnly("a broker loses no answer on request")
-                .play(
-                        stage -> {
-                            stage.topic("orders", 1);
-                            TestApp<NoState> app = stage.start(
-                                    stage.handled(stage.tracked("orders"), (value, context) -> HandlerOutcome.ack()));
-                            stage.inProcess().faults().commit(stage.group()).loseAnswer();
-                            stage.write("orders", 0, "a");
-                            stage.settle();
-                            stage.write("orders", 0, "b");
-                            stage.settle();
-                            stage.note("handled", Seen.calls(app));
-                            stage.note("committed", stage.committed("orders"));
-                            stage.note("healthy", app.health().healthy());
-                        },
-                        """
-                        handled: a#1 ack, b#1 ack
-                        committed: 0@2
-                        healthy: true
                         """);
     }
 

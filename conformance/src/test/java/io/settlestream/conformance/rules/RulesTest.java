@@ -38,13 +38,16 @@ class RulesTest {
     private static List<Scenario> all() {
         return Stream.of(
                         SettlementRules.scenarios(),
+                        PolicyRules.scenarios(),
                         AutoRules.scenarios(),
                         TrackedRules.scenarios(),
                         RetryRules.scenarios(),
                         RebalanceRules.scenarios(),
+                        AccidentRules.scenarios(),
                         BatchRules.scenarios(),
                         LaneRules.scenarios(),
                         PublishingRules.scenarios(),
+                        ReplyRules.scenarios(),
                         SourceRules.scenarios())
                 .flatMap(List::stream)
                 .toList();

@@ -1,9 +1,11 @@
 package io.settlestream.conformance.rules;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.joining;
 
 import io.settlestream.testing.TestApp;
 import io.settlestream.testing.TestCall;
+import io.settlestream.testing.TestRecord;
 import io.settlestream.testing.TestSubscription;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,5 +48,16 @@ final class Seen {
                         .orElseGet(() -> element.thrown()
                                 .map(thrown -> "threw " + thrown.getClass().getSimpleName())
                                 .orElse("..."));
+    }
+
+    /** A record as it lies in a topic, without its offset. */
+    static String record(TestRecord record) {
+        return record.partition() + " key "
+                + record.keyText().orElse("none")
+                + record.headers().stream()
+                        .map(header -> " " + header.key() + "="
+                                + (header.value() == null ? "null" : new String(header.value(), UTF_8)))
+                        .collect(joining())
+                + " " + new String(record.value(), UTF_8);
     }
 }

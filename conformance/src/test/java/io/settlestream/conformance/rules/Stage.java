@@ -99,8 +99,8 @@ final class Stage implements AutoCloseable {
         kafka.trim(name(topic), partition, offset);
     }
 
-    void refuseWrites(String topic) {
-        kafka.refuseWrites(name(topic));
+    void refusingTopic(String topic) {
+        kafka.createRefusingTopic(name(topic));
     }
 
     void acceptWrites(String topic) {
