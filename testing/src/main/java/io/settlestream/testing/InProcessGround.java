@@ -22,6 +22,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -46,6 +47,8 @@ final class InProcessGround implements Ground {
     private final Map<String, InProcessKafka> clusters = new LinkedHashMap<>();
     private final List<InProcessProcess> processes = new ArrayList<>();
     private final TestClock clock = new VirtualClock();
+    /** Futures that time will complete. */
+    private final AtomicInteger awaited = new AtomicInteger();
 
     InProcessGround(Simulation simulation) {
         this.simulation = simulation;
@@ -253,6 +256,9 @@ final class InProcessGround implements Ground {
         if (health.status() != Health.Status.RUNNING) {
             return List.of(); // nobody goes on with what it has left open, until it is started again
         }
+        if (health.status() != Health.Status.RUNNING) {
+            return List.of(); // what it left open stays open
+        }
         List<String> open = new ArrayList<>();
         for (Health.Subscription subscription : health.subscriptions()) {
             for (Health.Partition partition : subscription.partitions()) {
@@ -274,8 +280,10 @@ final class InProcessGround implements Ground {
     }
 
     private boolean waitsForOutside(List<TestApp<?>> apps) {
+        // A future that time completes needs no one outside; which one a handler waits for cannot be told.
         return simulation.anyOutside()
-                || apps.stream().anyMatch(app -> app.recorder().anyHandlerOn(simulation::waitsForFuture));
+                || awaited.get() == 0
+                        && apps.stream().anyMatch(app -> app.recorder().anyHandlerOn(simulation::waitsForFuture));
     }
 
     private String why(End end, Duration limit) {
@@ -369,6 +377,17 @@ final class InProcessGround implements Ground {
         @Override
         public void sleep(Duration time) throws InterruptedException {
             simulation.sleep(time);
+        }
+
+        @Override
+        public CompletableFuture<Void> after(Duration time) {
+            CompletableFuture<Void> passed = new CompletableFuture<>();
+            awaited.incrementAndGet();
+            var unused = simulation.schedule(time, () -> {
+                awaited.decrementAndGet();
+                passed.complete(null);
+            });
+            return passed;
         }
     }
 }

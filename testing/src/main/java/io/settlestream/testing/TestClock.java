@@ -3,6 +3,8 @@ package io.settlestream.testing;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The time of a test: virtual on the in-process Kafka, where it moves only as the test says and as a reaction needs it, and
@@ -28,4 +30,13 @@ public interface TestClock extends InstantSource {
      * @throws InterruptedException if the thread is interrupted, as a handler is whose delivery was given up
      */
     void sleep(Duration time) throws InterruptedException;
+
+    /**
+     * Completes after a while of this time: what an asynchronous handler, or a client that it calls, answers with. It
+     * completes on a thread on which nothing may block.
+     */
+    default CompletableFuture<Void> after(Duration time) {
+        return CompletableFuture.runAsync(
+                () -> {}, CompletableFuture.delayedExecutor(time.toNanos(), TimeUnit.NANOSECONDS));
+    }
 }

@@ -152,6 +152,21 @@ public final class TestKafka implements AutoCloseable {
         return new TestGroup(name, ground);
     }
 
+    /** How many partitions a topic has. */
+    public int partitions(String topic) {
+        return kafka.partitions(topic);
+    }
+
+    /** The offset of the first record of a partition that is still there, or will be. */
+    public long startOffset(String topic, int partition) {
+        return kafka.startOffset(new TopicPartition(topic, partition));
+    }
+
+    /** The offset behind the last record of a partition, those of open transactions included. */
+    public long endOffset(String topic, int partition) {
+        return kafka.endOffset(new TopicPartition(topic, partition));
+    }
+
     /**
      * Kafka's own clients on this Kafka, for what a test does by hand: records in transactions, a reader with settings of its
      * own. What blocks in production drives all applications here. They find this Kafka by themselves; the test closes them.

@@ -12,7 +12,7 @@ import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
@@ -136,7 +136,8 @@ public final class KeyedLanes extends Lanes {
     private final DeliveryHandler handler;
     private final LaneKey laneKey;
     private final Backoff backoff;
-    private final Map<Object, Lane> lanes = new HashMap<>();
+    /** In the order in which they came: what is done to all of them is done in an order that a seeded run can repeat. */
+    private final Map<Object, Lane> lanes = new LinkedHashMap<>();
 
     /**
      * Lanes that have something to run, the one with the oldest record first: so that the lowest open offsets, and with

@@ -8,7 +8,6 @@ import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Position;
-import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.KafkaClients;
 import io.settlestream.spi.Scheduler;
@@ -19,7 +18,6 @@ import java.util.Queue;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.NoOffsetForPartitionException;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -295,22 +293,25 @@ final class PollLoop {
             return;
         }
         long now = scheduler.nanoTime();
-        for (var entry : records.nextOffsets().entrySet()) {
-            TopicPartition name = entry.getKey();
+        // In the order of the fetch, which nextOffsets() does not keep and which differs from JVM to JVM there.
+        for (TopicPartition name : records.partitions()) {
             OwnedPartition owned = assignment.owned(name);
-            if (owned == null) {
-                continue;
-            }
-            OffsetAndMetadata next = entry.getValue();
-            Integer epoch = next.leaderEpoch().orElse(null);
-            List<ConsumerRecord<byte[], byte[]>> fetched = records.records(name);
-            if (fetched.isEmpty()) {
-                owned.registerAdvance(next.offset(), epoch, now);
-            } else {
-                Slots slots = owned.register(fetched, next.offset(), epoch, now);
-                lanes.offer(slots);
+            if (owned != null) {
+                OffsetAndMetadata next =
+                        Objects.requireNonNull(records.nextOffsets().get(name), "next offset");
+                lanes.offer(owned.register(records.records(name), next.offset(), epoch(next), now));
             }
         }
+        records.nextOffsets().forEach((name, next) -> {
+            OwnedPartition owned = assignment.owned(name);
+            if (owned != null && records.records(name).isEmpty()) {
+                owned.registerAdvance(next.offset(), epoch(next), now);
+            }
+        });
+    }
+
+    private static @Nullable Integer epoch(OffsetAndMetadata next) {
+        return next.leaderEpoch().orElse(null);
     }
 
     /** Stops fetching; what runs has until the deadline. Told through the mailbox. */

@@ -12,6 +12,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -46,7 +47,7 @@ final class StartPositions {
 
     private volatile @Nullable String problem;
 
-    private final Set<OwnedPartition> unknown = new HashSet<>();
+    private final Set<OwnedPartition> unknown = new LinkedHashSet<>();
 
     /** How many partitions the topic had when the service started, or -1 as long as nobody could say. */
     private int partitionsAtStart = -1;

@@ -335,6 +335,10 @@ final class ClassicGroup implements Group {
         if (pins.isEmpty()) {
             return assignments;
         }
+        // The leader may not have heard of a new partition yet. An owner of what it does not know confuses the
+        // assignor.
+        Set<TopicPartition> known = new LinkedHashSet<>();
+        assignments.values().forEach(assignment -> known.addAll(assignment.partitions()));
         Map<String, Set<TopicPartition>> result = new LinkedHashMap<>();
         members.keySet().forEach(id -> result.put(id, new LinkedHashSet<>()));
         assignments.forEach((id, assignment) -> assignment.partitions().stream()
@@ -348,7 +352,7 @@ final class ClassicGroup implements Group {
                     .anyMatch(member -> !member.id().equals(id)
                             && member.subscription(protocol).ownedPartitions().contains(partition));
             Set<TopicPartition> owner = result.get(id);
-            if (owner != null && !owned) {
+            if (owner != null && !owned && known.contains(partition)) {
                 owner.add(partition);
             }
         });

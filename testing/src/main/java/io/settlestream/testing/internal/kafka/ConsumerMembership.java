@@ -68,7 +68,7 @@ final class ConsumerMembership implements Membership {
                 || idle
                 || changed
                 || member == null
-                || (member.told != null && !member.told.equals(acknowledged))
+                || (member.told != null && (!member.told.equals(acknowledged) || member.revocation != null))
                 || (subscriptions.source() instanceof Subscriptions.Source.ByPattern
                         && topics.stale(subscriptions.topics()));
     }
@@ -155,6 +155,11 @@ final class ConsumerMembership implements Membership {
             return member == null ? null : member.told;
         });
         if (told == null) {
+            return;
+        }
+        if (told.equals(acknowledged)) {
+            // It was to have more for a moment and did not hear of it; the coordinator waits to hear that it has not.
+            cluster.change(() -> group().acknowledge(memberId, told));
             return;
         }
         autoCommit.run();

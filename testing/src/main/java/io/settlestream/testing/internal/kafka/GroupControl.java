@@ -1,5 +1,7 @@
 package io.settlestream.testing.internal.kafka;
 
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,7 +37,8 @@ public final class GroupControl {
 
     /** The committed offsets, without those of open transactions. */
     public Map<TopicPartition, OffsetAndMetadata> committed() {
-        return cluster.locked(() -> Map.copyOf(cluster.groups().offsets(groupId).committed()));
+        return cluster.locked(() -> Collections.unmodifiableMap(
+                new LinkedHashMap<>(cluster.groups().offsets(groupId).committed())));
     }
 
     /**
@@ -57,9 +60,20 @@ public final class GroupControl {
         cluster.change(() -> group().remove(memberId));
     }
 
-    /** Moves partitions to a member, where they stay as long as it is there. */
+    /**
+     * Moves partitions to a member, where they stay as long as it is there.
+     *
+     * @throws IllegalStateException if the group has no such member, or none any more although the member does not know yet
+     */
     public void move(Set<TopicPartition> partitions, String memberId) {
-        cluster.change(() -> group().pin(partitions, memberId));
+        cluster.change(() -> {
+            Group group = group();
+            if (group.members().stream().noneMatch(member -> member.memberId().equals(memberId))) {
+                throw new IllegalStateException("group " + groupId + " has no member " + memberId
+                        + " any more: it was thrown out and has not joined again");
+            }
+            group.pin(partitions, memberId);
+        });
     }
 
     /**

@@ -5,7 +5,9 @@ import io.settlestream.testing.internal.kafka.Subscriptions.Source;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -135,12 +137,12 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
 
     @Override
     public Set<TopicPartition> assignment() {
-        return use(() -> Set.copyOf(subscriptions.partitions()));
+        return use(() -> Collections.unmodifiableSet(new LinkedHashSet<>(subscriptions.partitions())));
     }
 
     @Override
     public Set<String> subscription() {
-        return use(() -> Set.copyOf(subscriptions.topics()));
+        return use(() -> Collections.unmodifiableSet(new LinkedHashSet<>(subscriptions.topics())));
     }
 
     @Override
@@ -389,7 +391,7 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
         run(() -> {
             Commits to = requireCommits();
             waiting.throwIfWoken();
-            to.sync(Map.copyOf(offsets), waiting.deadline(timeout));
+            to.sync(new LinkedHashMap<>(offsets), waiting.deadline(timeout));
         });
     }
 
@@ -409,7 +411,7 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
 
     @Override
     public void commitAsync(Map<TopicPartition, OffsetAndMetadata> offsets, OffsetCommitCallback callback) {
-        run(() -> requireCommits().async(Map.copyOf(offsets), callback));
+        run(() -> requireCommits().async(new LinkedHashMap<>(offsets), callback));
     }
 
     @Override

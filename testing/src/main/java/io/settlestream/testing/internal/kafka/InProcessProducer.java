@@ -51,7 +51,8 @@ final class InProcessProducer implements Producer<byte[], byte[]> {
     private final ProducerThread thread;
 
     InProcessProducer(Cluster cluster, Map<String, Object> configs) {
-        ProducerConfig config = ProducerOptions.read(configs);
+        ProducerConfig config = ProducerOptions.read(
+                configs, cluster.locked(() -> cluster.groups().newClientNumber()));
         this.cluster = cluster;
         this.host = cluster.host();
         try {

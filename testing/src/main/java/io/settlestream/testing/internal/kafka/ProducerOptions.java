@@ -35,10 +35,15 @@ record ProducerOptions(
     /**
      * Reads the configuration, with serializers for bytes and an address if it has none.
      *
+     * @param number for the name of a producer without {@code client.id}; Kafka's own count is the JVM's and never begins
+     *     again, so that no two runs would be the same
      * @throws ConfigException as {@code KafkaProducer} throws it
      */
-    static ProducerConfig read(Map<String, Object> configs) {
+    static ProducerConfig read(Map<String, Object> configs, long number) {
         Map<String, Object> complete = new HashMap<>(configs);
+        if (!configs.containsKey(ProducerConfig.TRANSACTIONAL_ID_CONFIG)) {
+            complete.putIfAbsent(ProducerConfig.CLIENT_ID_CONFIG, "producer-" + number);
+        }
         complete.putIfAbsent(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
         complete.putIfAbsent(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class);
         complete.putIfAbsent(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, "in-process:9092");

@@ -1,0 +1,41 @@
+package io.settlestream.conformance.simulation;
+
+import io.settlestream.Context;
+import io.settlestream.Publisher;
+import java.time.Instant;
+import org.apache.kafka.common.header.Headers;
+import org.jspecify.annotations.Nullable;
+
+/** A delivery that nobody has made. */
+record HandMadeContext(Life state, long offset, int attempt, boolean cancelled) implements Context<Life> {
+
+    @Override
+    public String topic() {
+        return "in0";
+    }
+
+    @Override
+    public int partition() {
+        return 0;
+    }
+
+    @Override
+    public Instant timestamp() {
+        return Instant.EPOCH;
+    }
+
+    @Override
+    public byte @Nullable [] key() {
+        return null;
+    }
+
+    @Override
+    public Headers headers() {
+        throw new UnsupportedOperationException("headers");
+    }
+
+    @Override
+    public Publisher publisher() {
+        throw new UnsupportedOperationException("publisher");
+    }
+}

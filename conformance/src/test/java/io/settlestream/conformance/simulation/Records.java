@@ -1,0 +1,50 @@
+package io.settlestream.conformance.simulation;
+
+import io.settlestream.DecodePolicy;
+import java.util.HashSet;
+import java.util.Set;
+import org.apache.kafka.common.TopicPartition;
+
+/** What handlers and policies have done with each record, in whatever life: what a subscription may have committed past. */
+final class Records {
+
+    private final Set<String> met = new HashSet<>();
+    private final Set<String> settled = new HashSet<>();
+
+    private static String of(SubscriptionPlan subscription, TopicPartition partition, long offset) {
+        return subscription.name() + " " + partition + "@" + offset;
+    }
+
+    private static String of(SubscriptionPlan subscription, String id) {
+        return subscription.name() + " " + id;
+    }
+
+    /** Its value has been looked at: it is in the hands of a handler or of the decode policy. */
+    synchronized void met(SubscriptionPlan subscription, String id) {
+        met.add(of(subscription, id));
+    }
+
+    synchronized boolean wasMet(SubscriptionPlan subscription, String id) {
+        return met.contains(of(subscription, id));
+    }
+
+    /** The decode policy decides. */
+    synchronized void undecodable(SubscriptionPlan subscription, String id) {
+        if (subscription.onDecodeFailure() == DecodePolicy.DROP) {
+            settled.add(of(subscription, id));
+        }
+    }
+
+    /** A handler, or the policy for what it threw, has done with it, and somebody waited for that. */
+    synchronized void settled(SubscriptionPlan subscription, TopicPartition partition, long offset) {
+        settled.add(of(subscription, partition, offset));
+    }
+
+    synchronized boolean wasSettled(SubscriptionPlan subscription, TopicPartition partition, long offset) {
+        return settled.contains(of(subscription, partition, offset));
+    }
+
+    synchronized boolean wasDroppedUndecoded(SubscriptionPlan subscription, String id) {
+        return settled.contains(of(subscription, id));
+    }
+}

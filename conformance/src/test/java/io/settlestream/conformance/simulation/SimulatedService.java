@@ -1,0 +1,304 @@
+package io.settlestream.conformance.simulation;
+
+import io.settlestream.App;
+import io.settlestream.BatchContext;
+import io.settlestream.BatchOutcome;
+import io.settlestream.Context;
+import io.settlestream.HandlerOutcome;
+import io.settlestream.Message;
+import io.settlestream.Mount;
+import io.settlestream.Publisher;
+import io.settlestream.Reply;
+import io.settlestream.Scope;
+import io.settlestream.SettleStream;
+import io.settlestream.Subscriber;
+import io.settlestream.conformance.simulation.Behaviour.Answer;
+import io.settlestream.conformance.simulation.Behaviour.Step;
+import io.settlestream.conformance.simulation.DeliveryRules.End;
+import io.settlestream.kafka.Commit;
+import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPublish;
+import io.settlestream.kafka.KafkaTopic;
+import io.settlestream.kafka.StartOffset;
+import io.settlestream.testing.TestClock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import org.apache.kafka.common.TopicPartition;
+
+/** The application of a run: subscriptions as planned, with handlers that behave by chance and tell what they do. */
+final class SimulatedService {
+
+    /** Where handlers publish to by hand. */
+    static final String SIDE_TOPIC = "side";
+
+    /** A handler's own trouble. */
+    private static final class Trouble extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        Trouble(String where) {
+            super("trouble with " + where, null, false, false);
+        }
+    }
+
+    private final RunPlan plan;
+    private final TestClock clock;
+    private final Behaviour behaviour;
+    private final Records records;
+    private final DeliveryRules rules;
+    private final Trace trace;
+
+    SimulatedService(
+            RunPlan plan, TestClock clock, Behaviour behaviour, Records records, DeliveryRules rules, Trace trace) {
+        this.plan = plan;
+        this.clock = clock;
+        this.behaviour = behaviour;
+        this.records = records;
+        this.rules = rules;
+        this.trace = trace;
+    }
+
+    /** @param state called at each start */
+    App<Life> app(Callable<Life> state) {
+        return SettleStream.app("simulated", "1")
+                .<Life>onStartup(state)
+                .shutdownTimeout(Duration.ofSeconds(30))
+                .withBroker(
+                        KafkaBroker.of("localhost:9092"),
+                        scope -> plan.subscriptions().forEach(subscription -> include(scope, subscription)));
+    }
+
+    private void include(Scope<Life> scope, SubscriptionPlan subscription) {
+        KafkaTopic topic = KafkaTopic.of(subscription.topic())
+                .group(subscription.group())
+                .commit(subscription.tracked() ? Commit.tracked() : Commit.auto())
+                .startOffset(StartOffset.EARLIEST)
+                .config("max.poll.records", subscription.maxPollRecords())
+                .config("auto.commit.interval.ms", (int)
+                        subscription.commitInterval().toMillis());
+        topic = switch (subscription.protocol()) {
+            case EAGER ->
+                topic.config("group.protocol", "classic")
+                        .config("partition.assignment.strategy", "org.apache.kafka.clients.consumer.RangeAssignor");
+            case COOPERATIVE ->
+                topic.config("group.protocol", "classic")
+                        .config(
+                                "partition.assignment.strategy",
+                                "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");
+            case CONSUMER -> topic.config("group.protocol", "consumer");
+        };
+        Subscriber.Draft<Item> draft = Subscriber.on(topic, new ItemCodec(subscription, behaviour, records));
+        KafkaPublish publish = KafkaPublish.to(subscription.replyTopic());
+        if (subscription.awaitReport()) {
+            publish = publish.awaitReport();
+        }
+        Mount mount = scope.include(
+                switch (subscription.kind()) {
+                    case SINGLE -> draft.<Life>handle((item, context) -> outcome(subscription, context));
+                    case ASYNC -> draft.<Life>handleAsync((item, context) -> later(subscription, context));
+                    case BATCH ->
+                        draft.<Life>handleBatch((items, context) -> outcomes(subscription, context))
+                                .batch(subscription.batch());
+                    case REPLY ->
+                        draft.<String, Life>handleReply(String.class, (item, context) -> reply(subscription, context))
+                                .reply(publish);
+                    case REPLY_ASYNC ->
+                        draft.<String, Life>handleReplyAsync(
+                                        String.class, (item, context) -> replyLater(subscription, context))
+                                .reply(publish);
+                });
+        mount.name(subscription.name())
+                .onException(subscription.onException())
+                .onDecodeFailure(subscription.onDecodeFailure())
+                .retryBackoff(subscription.backoffFirst(), subscription.backoffMax())
+                .drainTimeout(subscription.drainTimeout());
+        subscription.inFlight().ifPresent(limit -> mount.inFlightLimit(limit, 1 << 20));
+        switch (subscription.order()) {
+            case ONE_LANE -> {}
+            case NONE -> mount.workers(subscription.workers());
+            case PARTITION -> mount.workersByKey(subscription.workers());
+            case RECORD_KEY -> mount.workersByKey(subscription.workers(), io.settlestream.LaneKey.RECORD_KEY);
+        }
+        if (subscription.platformThreads()) {
+            mount.dedicatedThreads(subscription.workers());
+        }
+    }
+
+    // --- handlers
+
+    private HandlerOutcome outcome(SubscriptionPlan subscription, Context<Life> context) throws Exception {
+        rules.enter(context.state(), subscription, List.of(context));
+        Step step = behaviour.next(subscription, context);
+        began(subscription, context, step);
+        try {
+            take(step, context.publisher());
+        } catch (Exception e) {
+            throw failed(subscription, context, e);
+        }
+        return finish(subscription, context, step);
+    }
+
+    private CompletionStage<HandlerOutcome> later(SubscriptionPlan subscription, Context<Life> context) {
+        return after(subscription, context, step -> finish(subscription, context, step));
+    }
+
+    private Reply<String> reply(SubscriptionPlan subscription, Context<Life> context) throws Exception {
+        rules.enter(context.state(), subscription, List.of(context));
+        Step step = behaviour.next(subscription, context);
+        began(subscription, context, step);
+        try {
+            take(step, context.publisher());
+        } catch (Exception e) {
+            throw failed(subscription, context, e);
+        }
+        return finishWithReply(subscription, context, step);
+    }
+
+    private CompletionStage<Reply<String>> replyLater(SubscriptionPlan subscription, Context<Life> context) {
+        return after(subscription, context, step -> finishWithReply(subscription, context, step));
+    }
+
+    /** How an asynchronous handler ends. */
+    private interface Finish<R> {
+        R with(Step step) throws Trouble;
+    }
+
+    private <R> CompletionStage<R> after(SubscriptionPlan subscription, Context<Life> context, Finish<R> finish) {
+        rules.enter(context.state(), subscription, List.of(context));
+        Step step = behaviour.next(subscription, context);
+        began(subscription, context, step);
+        CompletionStage<?> delayed;
+        try {
+            delayed = delay(step, context.publisher());
+        } catch (RuntimeException e) {
+            throw failed(subscription, context, e);
+        }
+        return delayed.handle((done, failure) -> {
+            if (failure != null) {
+                throw new CompletionException(failed(subscription, context, new Trouble(where(context))));
+            }
+            try {
+                return finish.with(step);
+            } catch (Trouble e) {
+                throw new CompletionException(e);
+            }
+        });
+    }
+
+    private BatchOutcome outcomes(SubscriptionPlan subscription, BatchContext<Life> batch) throws Exception {
+        List<Context<Life>> contexts = new ArrayList<>();
+        for (int i = 0; i < batch.size(); i++) {
+            contexts.add(batch.element(i));
+        }
+        rules.enter(batch.state(), subscription, contexts);
+        List<Step> steps = new ArrayList<>();
+        for (Context<Life> context : contexts) {
+            Step step = behaviour.next(subscription, context);
+            began(subscription, context, step);
+            steps.add(step);
+        }
+        if (steps.stream().anyMatch(step -> step.answer() == Answer.THROW)) {
+            Trouble trouble = new Trouble("a batch");
+            contexts.forEach(context -> threw(subscription, context, trouble));
+            throw trouble;
+        }
+        try {
+            take(steps.get(0), batch.publisher());
+        } catch (Exception e) {
+            contexts.forEach(context -> threw(subscription, context, e));
+            throw e;
+        }
+        List<HandlerOutcome> outcomes = new ArrayList<>();
+        for (int i = 0; i < steps.size(); i++) {
+            outcomes.add(finish(subscription, contexts.get(i), steps.get(i)));
+        }
+        return BatchOutcome.each(outcomes);
+    }
+
+    // --- steps
+
+    private void take(Step step, Publisher publisher) throws InterruptedException {
+        if (step.sleep().isPositive()) {
+            try {
+                clock.sleep(step.sleep());
+            } catch (InterruptedException e) {
+                if (!step.stubborn()) {
+                    throw e;
+                }
+                clock.sleep(step.sleep());
+            }
+        }
+        if (step.publishes()) {
+            var unused = publisher.publishAndWait(Message.of("by hand").to(SIDE_TOPIC));
+        }
+    }
+
+    private CompletionStage<?> delay(Step step, Publisher publisher) {
+        if (step.publishes()) {
+            return publisher.publish(Message.of("by hand").to(SIDE_TOPIC));
+        }
+        return clock.after(step.sleep());
+    }
+
+    private HandlerOutcome finish(SubscriptionPlan subscription, Context<Life> context, Step step) throws Trouble {
+        HandlerOutcome outcome = switch (step.answer()) {
+            case ACK -> HandlerOutcome.ack();
+            case DROP -> HandlerOutcome.drop();
+            case RETRY -> HandlerOutcome.retry();
+            case THROW -> throw failed(subscription, context, new Trouble(where(context)));
+        };
+        boolean again = step.answer() == Answer.RETRY && subscription.tracked();
+        left(subscription, context, again ? End.AGAIN : End.SETTLED, outcome.toString());
+        return outcome;
+    }
+
+    private Reply<String> finishWithReply(SubscriptionPlan subscription, Context<Life> context, Step step)
+            throws Trouble {
+        if (step.answer() != Answer.ACK) {
+            return Reply.none(finish(subscription, context, step));
+        }
+        left(subscription, context, End.REPLYING, "reply");
+        return Reply.of(where(context));
+    }
+
+    private <E extends Exception> E failed(SubscriptionPlan subscription, Context<Life> context, E cause) {
+        threw(subscription, context, cause);
+        return cause;
+    }
+
+    private void threw(SubscriptionPlan subscription, Context<Life> context, Exception cause) {
+        End end = switch (subscription.onException()) {
+            case DROP -> End.SETTLED;
+            case RETRY -> End.AGAIN;
+            case FAIL_FAST -> End.FAILED;
+        };
+        left(subscription, context, end, "threw " + cause.getClass().getSimpleName());
+    }
+
+    private void began(SubscriptionPlan subscription, Context<Life> context, Step step) {
+        trace.add(context.state() + " " + subscription.name() + " " + where(context) + " attempt " + context.attempt()
+                + " begins" + (step.sleep().isPositive() ? ", takes " + step.sleep() : ""));
+    }
+
+    private void left(SubscriptionPlan subscription, Context<Life> context, End end, String how) {
+        boolean late = context.cancelled();
+        rules.leave(context.state(), subscription, context, end);
+        if (end == End.SETTLED && !late) {
+            records.settled(subscription, new TopicPartition(context.topic(), context.partition()), context.offset());
+        }
+        trace.add(context.state() + " " + subscription.name() + " " + where(context) + " attempt " + context.attempt()
+                + " " + how + (late ? ", too late" : ""));
+    }
+
+    /** A record as replies name it. */
+    static String where(TopicPartition partition, long offset) {
+        return partition + "@" + offset;
+    }
+
+    private static String where(Context<?> context) {
+        return where(new TopicPartition(context.topic(), context.partition()), context.offset());
+    }
+}
