@@ -28,7 +28,8 @@ public interface Scheduler extends TimeSource {
     /** Starts a thread. */
     default Thread start(Kind kind, String name, Runnable body) {
         return switch (kind) {
-            case PLATFORM -> Thread.ofPlatform().name(name).start(body);
+            // Said, because a thread that a virtual one or a daemon starts would be a daemon else.
+            case PLATFORM -> Thread.ofPlatform().daemon(false).name(name).start(body);
             case DAEMON -> Thread.ofPlatform().daemon().name(name).start(body);
             case VIRTUAL -> Thread.ofVirtual().name(name).start(body);
         };
