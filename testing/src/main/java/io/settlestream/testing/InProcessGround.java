@@ -253,12 +253,6 @@ final class InProcessGround implements Ground {
         if (health.status() != Health.Status.RUNNING) {
             return List.of("the application is " + health.status() + " and has not ended");
         }
-        if (health.status() != Health.Status.RUNNING) {
-            return List.of(); // nobody goes on with what it has left open, until it is started again
-        }
-        if (health.status() != Health.Status.RUNNING) {
-            return List.of(); // what it left open stays open
-        }
         List<String> open = new ArrayList<>();
         for (Health.Subscription subscription : health.subscriptions()) {
             for (Health.Partition partition : subscription.partitions()) {

@@ -135,13 +135,14 @@ final class Recorder implements AppObserver {
         boolean ofHandler;
         synchronized (this) {
             Entry entry = unanswered.remove(delivery);
-            if (entry == null) {
-                return;
+            // What is not known any more was in hand when the application crashed: its handler's thread ends in
+            // between.
+            ofHandler = entry == null || entry.handler != null;
+            if (entry != null) {
+                entry.handler = null;
+                entry.outcome = outcome;
+                entry.thrown = thrown;
             }
-            ofHandler = entry.handler != null;
-            entry.handler = null;
-            entry.outcome = outcome;
-            entry.thrown = thrown;
         }
         if (ofHandler) {
             between.run();

@@ -15,9 +15,11 @@ import io.settlestream.testing.Payouts.Payout;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -230,6 +232,36 @@ class TestAppTest {
 
             assertThat(seen).containsExactly("begins");
         }
+    }
+
+    @Test
+    @DisplayName(
+            "11.4: a crash while a handler blocks on a latch is one, too: nobody waits for it, and it begins nothing more")
+    void crashWhileBlocked() throws InterruptedException {
+        CountDownLatch latch = new CountDownLatch(1);
+        AtomicReference<Thread> crashed = new AtomicReference<>();
+        List<Payout> asked = Collections.synchronizedList(new ArrayList<>());
+        App<Bank> blocking = Payouts.handling((payout, delivery) -> {
+            asked.add(payout);
+            if (crashed.compareAndSet(null, Thread.currentThread())) {
+                latch.await();
+            }
+            return HandlerOutcome.ack();
+        });
+        try (TestApp<Bank> app = TestApp.start(blocking)) {
+            app.send("payouts", FIRST);
+            app.send("payouts", SECOND);
+            app.proceed();
+
+            app.crash();
+            app.restart().settle();
+            app.subscription("payouts").hasValues(FIRST, FIRST, SECOND);
+            app.group("payouts").hasCommitted("payouts", 0, 2);
+        } finally {
+            latch.countDown();
+        }
+        crashed.get().join();
+        assertThat(asked).containsExactly(FIRST, FIRST, SECOND);
     }
 
     @Test

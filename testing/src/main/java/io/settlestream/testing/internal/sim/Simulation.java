@@ -163,6 +163,9 @@ public final class Simulation implements Host, AutoCloseable {
         lock.lock();
         try {
             long at = now + nanos < 0 ? Long.MAX_VALUE - 1 : now + nanos;
+            if (process.dead()) {
+                return () -> {};
+            }
             Timers.Due due = timers.add(at, process, task);
             return () -> cancel(due);
         } finally {
@@ -196,7 +199,7 @@ public final class Simulation implements Host, AutoCloseable {
         }
     }
 
-    /** A point where chance may let other threads go first. Called without locks. */
+    /** A point where chance may let other threads go first, and where a thread of a dead process ends. Called without locks. */
     public void mayYield() {
         Strand self = CURRENT.get();
         if (self == null) {
@@ -204,12 +207,16 @@ public final class Simulation implements Host, AutoCloseable {
         }
         lock.lock();
         try {
-            if (self.state != Strand.State.RUNNING || ready.isEmpty() || !choices.yields()) {
+            if (self.process.dead()) {
+                // It was busy outside when its process died. Nobody ever makes it ready.
+                leave(self, Strand.State.PARKED);
+            } else if (self.state != Strand.State.RUNNING || ready.isEmpty() || !choices.yields()) {
                 return;
+            } else {
+                self.state = Strand.State.READY;
+                ready.add(self);
+                passTurn();
             }
-            self.state = Strand.State.READY;
-            ready.add(self);
-            passTurn();
         } finally {
             lock.unlock();
         }
@@ -236,6 +243,9 @@ public final class Simulation implements Host, AutoCloseable {
         Strand strand = new Strand(name, process, thread);
         strands.put(thread, strand);
         thread.start();
+        if (closed) {
+            strand.kill(); // the close may have looked for threads before this one was there
+        }
         lock.lock();
         try {
             makeReady(strand);
@@ -602,16 +612,19 @@ public final class Simulation implements Host, AutoCloseable {
                 && !future.isDone();
     }
 
-    /** Whether a thread runs or blocks outside of the simulation. */
+    /** Whether a thread runs or blocks outside of the simulation. Nobody waits for those of dead processes. */
     public boolean anyOutside() {
-        return strands.values().stream().anyMatch(strand -> strand.state == Strand.State.OUTSIDE);
+        return strands.values().stream().anyMatch(Simulation::isOutside);
     }
 
     /** Whether a thread of one process, or of Kafka's, runs or blocks outside of the simulation. */
     public boolean anyOutside(SimulatedProcess process) {
         return strands.values().stream()
-                .anyMatch(strand ->
-                        strand.state == Strand.State.OUTSIDE && (strand.process == process || strand.process == kafka));
+                .anyMatch(strand -> isOutside(strand) && (strand.process == process || strand.process == kafka));
+    }
+
+    private static boolean isOutside(Strand strand) {
+        return strand.state == Strand.State.OUTSIDE && !strand.process.dead();
     }
 
     /** What threads there are and what they do, for messages. */
@@ -628,10 +641,16 @@ public final class Simulation implements Host, AutoCloseable {
         }
     }
 
-    /** Moves time to the next timer and runs what is due then; false if that is after {@code until}. */
+    /**
+     * Moves time to the next timer and runs what is due then; false if that is after {@code until}. Time does not move if a
+     * thread outside has made something ready meanwhile.
+     */
     private boolean passTime(long until) {
         lock.lock();
         try {
+            if (canRun()) {
+                return true;
+            }
             long next = timers.next();
             if (next > until) {
                 now = Math.max(now, until);
@@ -736,9 +755,7 @@ public final class Simulation implements Host, AutoCloseable {
     }
 
     private long countOutside() {
-        return strands.values().stream()
-                .filter(strand -> strand.state == Strand.State.OUTSIDE)
-                .count();
+        return strands.values().stream().filter(Simulation::isOutside).count();
     }
 
     // --- the end

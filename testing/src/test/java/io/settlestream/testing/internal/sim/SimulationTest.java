@@ -15,6 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -279,6 +280,34 @@ class SimulationTest {
         assertThat(seen).containsExactly("timer of the living");
         assertThat(process.ended()).isTrue();
         assertThat(other.ended()).isFalse();
+    }
+
+    @Test
+    @DisplayName("A process that dies while a thread blocks outside is not waited for, and sets no timer any more")
+    void deathOutside() throws InterruptedException {
+        CountDownLatch latch = new CountDownLatch(1);
+        Thread outsider = start("outsider", () -> {
+            awaitUninterruptibly(latch);
+            process.schedule(Duration.ofSeconds(1), () -> say("timer of the dead"));
+            say("goes on");
+            simulation.mayYield();
+            say("goes on after its death was noticed");
+        });
+        simulation.runNow();
+        assertThat(simulation.anyOutside()).isTrue();
+
+        process.die();
+        assertThat(simulation.anyOutside()).isFalse();
+        latch.countDown();
+        while (!(LockSupport.getBlocker(outsider) instanceof Strand)) {
+            Thread.onSpinWait();
+        }
+        assertThat(simulation.drive(() -> false, Duration.ofSeconds(2).toNanos(), simulation::anyOutside))
+                .isEqualTo(End.TIME_UP);
+
+        simulation.close();
+        outsider.join();
+        assertThat(seen).containsExactly("goes on");
     }
 
     @ParameterizedTest
