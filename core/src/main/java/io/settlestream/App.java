@@ -115,7 +115,7 @@ public final class App<S> {
         return spec.brokers().stream().map(BrokerSpec::broker).toList();
     }
 
-    /** The topics that a broker's subscribers read, each once. */
+    /** The topics that a broker's subscribers read, each once; none if it is not one of {@link #brokers}. */
     public List<String> topicsRead(KafkaBroker broker) {
         return spec.brokers().stream()
                 .filter(candidate -> candidate.broker() == broker)
@@ -127,7 +127,7 @@ public final class App<S> {
 
     /**
      * The topics that a broker's replies and publishers go to, each once, as far as types and sites name them; a message may
-     * name another one.
+     * name another one. None if the broker is not one of {@link #brokers}.
      */
     public List<String> topicsWritten(KafkaBroker broker) {
         return spec.brokers().stream()

@@ -276,8 +276,8 @@ final class InProcessGround implements Ground {
     private boolean waitsForOutside(List<TestApp<?>> apps) {
         // A future that time completes needs no one outside; which one a handler waits for cannot be told.
         return simulation.anyOutside()
-                || awaited.get() == 0
-                        && apps.stream().anyMatch(app -> app.recorder().anyHandlerOn(simulation::waitsForFuture));
+                || (awaited.get() == 0
+                        && apps.stream().anyMatch(app -> app.recorder().anyHandlerOn(simulation::waitsForFuture)));
     }
 
     private String why(End end, Duration limit) {

@@ -278,7 +278,7 @@ public final class TestApp<S> implements AutoCloseable {
         Message<?> message = valueOrMessage instanceof Message<?> given ? given : Message.of(valueOrMessage);
         Outgoing outgoing = message.value().getClass().getAnnotation(Outgoing.class);
         boolean named = topic.equals(message.topic())
-                || outgoing != null && outgoing.value().equals(topic);
+                || (outgoing != null && outgoing.value().equals(topic));
         return send(brokerOf(topic), named ? message : message.to(topic));
     }
 

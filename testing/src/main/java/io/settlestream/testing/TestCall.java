@@ -1,6 +1,7 @@
 package io.settlestream.testing;
 
 import io.settlestream.HandlerOutcome;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -39,7 +40,8 @@ public record TestCall(List<Element> elements) {
 
         @Override
         public String toString() {
-            return topic + "-" + partition + "@" + offset + " attempt " + attempt + " " + value + " -> "
+            return topic + "-" + partition + "@" + offset + " attempt " + attempt + " "
+                    + (value instanceof byte[] bytes ? Arrays.toString(bytes) : value) + " -> "
                     + outcome.map(Object::toString)
                             .orElseGet(
                                     () -> thrown.map(cause -> "threw " + cause).orElse("not answered"));

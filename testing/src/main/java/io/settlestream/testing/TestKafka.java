@@ -44,6 +44,7 @@ public final class TestKafka implements AutoCloseable {
     private final InProcessGround ground;
     private final InProcessKafka kafka;
     private final List<TestApp<?>> apps;
+    private boolean closed;
 
     private TestKafka(InProcessGround ground, InProcessKafka kafka, List<TestApp<?>> apps) {
         this.ground = ground;
@@ -98,17 +99,17 @@ public final class TestKafka implements AutoCloseable {
 
     /** Lets time pass for all applications; what becomes due meanwhile happens at its time. */
     public void advance(Duration time) {
-        ground.advance(time);
+        ground().advance(time);
     }
 
     /** Lets all applications react until they are at rest; see {@link TestApp#settle}. */
     public void settle() {
-        ground.settle(apps, TestApp.SETTLE_LIMIT);
+        ground().settle(apps, TestApp.SETTLE_LIMIT);
     }
 
     /** Lets all applications do what they can do without time going on. */
     public void proceed() {
-        ground.proceed();
+        ground().proceed();
     }
 
     // --- topics
@@ -253,11 +254,21 @@ public final class TestKafka implements AutoCloseable {
     /** Forgets everything and ends all applications that still run on it, as a crash does. */
     @Override
     public void close() {
+        closed = true;
         List.copyOf(apps).forEach(TestApp::abandon);
         ground.close();
     }
 
+    /**
+     * What its applications stand on.
+     *
+     * @throws IllegalStateException if it is closed
+     */
     InProcessGround ground() {
+        if (closed) {
+            throw new IllegalStateException(
+                    "This TestKafka is closed, and all that was in it is gone; make another one with TestKafka.create()");
+        }
         return ground;
     }
 

@@ -2,6 +2,7 @@ package io.settlestream.testing;
 
 import io.settlestream.HandlerOutcome;
 import io.settlestream.Health;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -86,14 +87,18 @@ public final class TestSubscription {
 
     /** Its handler was called with these values, in this order, those of batches one by one. */
     public TestSubscription hasValues(Object... values) {
-        return expect(values().equals(Arrays.asList(values)), "the values " + Arrays.toString(values));
+        // Bytes are compared by what is in them.
+        return expect(Arrays.deepEquals(values().toArray(), values), "the values " + Arrays.deepToString(values));
     }
 
     /** Its handler was called with these values, in whatever order. */
     public TestSubscription hasValuesInAnyOrder(Object... values) {
-        List<Object> left = new java.util.ArrayList<>(values());
-        boolean all = Stream.of(values).allMatch(left::remove) && left.isEmpty();
-        return expect(all, "in whatever order the values " + Arrays.toString(values));
+        List<Object> left = new ArrayList<>(values());
+        boolean all = left.size() == values.length;
+        for (Object value : values) {
+            all = all && removeFirst(left, value);
+        }
+        return expect(all, "in whatever order the values " + Arrays.deepToString(values));
     }
 
     /** The values it was called with were at these attempts, in the order of the calls. */
@@ -130,6 +135,16 @@ public final class TestSubscription {
                         .anyMatch(element ->
                                 element.thrown().filter(kind::isInstance).isPresent()),
                 "a handler that threw " + kind.getSimpleName());
+    }
+
+    private static boolean removeFirst(List<Object> left, Object wanted) {
+        for (int i = 0; i < left.size(); i++) {
+            if (Objects.deepEquals(left.get(i), wanted)) {
+                Object unused = left.remove(i);
+                return true;
+            }
+        }
+        return false;
     }
 
     private Stream<TestCall.Element> elements() {

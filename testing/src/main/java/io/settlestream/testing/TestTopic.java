@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
 import org.apache.kafka.common.header.Header;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The records of a topic, whoever wrote them: those of all partitions, partition by partition, without those of transactions
@@ -57,29 +58,29 @@ public final class TestTopic {
         return hasRecords(0);
     }
 
-    /** It has these values in this order; each is compared to a record decoded as a value of its class. */
-    public TestTopic hasValues(Object... values) {
+    /** It has these values in this order; each is compared to a record decoded as a value of its class. Null is a tombstone. */
+    public TestTopic hasValues(@Nullable Object... values) {
         List<TestRecord> records = records();
         boolean equal = records.size() == values.length;
         for (int i = 0; equal && i < values.length; i++) {
             equal = holds(records.get(i), values[i]);
         }
-        return expect(equal, "the values " + Arrays.toString(values));
+        return expect(equal, "the values " + Arrays.deepToString(values));
     }
 
-    /** It has these values in whatever order. */
-    public TestTopic hasValuesInAnyOrder(Object... values) {
+    /** It has these values in whatever order; null is a tombstone. */
+    public TestTopic hasValuesInAnyOrder(@Nullable Object... values) {
         List<TestRecord> left = new ArrayList<>(records());
         boolean all = left.size() == values.length;
-        for (Object value : values) {
+        for (@Nullable Object value : values) {
             all = all && removeFirst(left, record -> holds(record, value));
         }
-        return expect(all, "in whatever order the values " + Arrays.toString(values));
+        return expect(all, "in whatever order the values " + Arrays.deepToString(values));
     }
 
     /** The keys of its records are these texts, in this order; null for a record without a key. */
-    public TestTopic hasKeys(String... keys) {
-        List<String> seen = new ArrayList<>();
+    public TestTopic hasKeys(@Nullable String... keys) {
+        List<@Nullable String> seen = new ArrayList<>();
         records().forEach(record -> seen.add(record.keyText().orElse(null)));
         return expect(seen.equals(Arrays.asList(keys)), "the keys " + Arrays.toString(keys));
     }
@@ -100,7 +101,10 @@ public final class TestTopic {
         return expect(seen.equals(List.of(partitions)), "the partitions " + Arrays.toString(partitions));
     }
 
-    private static boolean holds(TestRecord record, Object value) {
+    private static boolean holds(TestRecord record, @Nullable Object value) {
+        if (value == null || record.value() == null) {
+            return value == null && record.value() == null;
+        }
         if (value instanceof byte[] bytes) {
             return Arrays.equals(record.value(), bytes);
         }

@@ -17,9 +17,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -501,6 +504,66 @@ class TestAppTest {
         assertThatThrownBy(() -> app.topic("payouts")).hasMessageContaining("closed");
         assertThatThrownBy(app::restart).hasMessageContaining("closed");
         assertThatThrownBy(app::crash).hasMessageContaining("closed");
+    }
+
+    @Test
+    @DisplayName("A closed Kafka says so, whatever is asked of it to do")
+    void closedKafka() {
+        TestKafka kafka = TestKafka.create();
+        kafka.close();
+
+        assertThatThrownBy(() -> TestApp.of(Payouts.acking()).on(kafka).start())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("TestKafka is closed");
+        assertThatThrownBy(kafka::settle).hasMessageContaining("closed");
+        assertThatThrownBy(kafka::proceed).hasMessageContaining("closed");
+        assertThatThrownBy(() -> kafka.advance(Duration.ZERO)).hasMessageContaining("closed");
+    }
+
+    @Test
+    @DisplayName("Bytes are compared by what is in them")
+    void bytes() {
+        App<String> bytes = SettleStream.app("raw", "1")
+                .onStartup(() -> "state")
+                .withBroker(
+                        Payouts.BROKER,
+                        scope -> scope.include(Subscriber.on(Payouts.topic(), byte[].class)
+                                .handle((value, delivery) -> HandlerOutcome.ack())));
+        try (TestApp<String> app = TestApp.start(bytes)) {
+            app.send("payouts", new byte[] {1});
+            app.publish("payouts", new byte[] {2});
+
+            app.subscription("payouts")
+                    .hasValues(new byte[] {1}, new byte[] {2})
+                    .hasValuesInAnyOrder(new byte[] {2}, new byte[] {1});
+            app.topic("payouts").hasValues(new byte[] {1}, new byte[] {2});
+            assertThatThrownBy(() -> app.subscription("payouts").hasValues(new byte[] {1}, new byte[] {3}))
+                    .isInstanceOf(AssertionError.class)
+                    .hasMessageContaining("[[1], [3]]");
+            assertThatThrownBy(() -> app.subscription("payouts").hasValuesInAnyOrder(new byte[] {1}, new byte[] {1}))
+                    .isInstanceOf(AssertionError.class);
+        }
+    }
+
+    @Test
+    @DisplayName("A tombstone is null among the values of a topic, and a missing key is null among the keys")
+    void tombstone() {
+        try (TestKafka kafka = TestKafka.create().topic("accounts", 1)) {
+            try (var producer = kafka.clients().producer(Map.of())) {
+                var unread = List.of(
+                        producer.send(new ProducerRecord<>("accounts", new byte[] {'a'}, new byte[] {'x'})),
+                        producer.send(new ProducerRecord<>("accounts", new byte[] {'a'}, null)),
+                        producer.send(new ProducerRecord<>("accounts", null, new byte[] {'y'})));
+                producer.flush();
+                assertThat(unread).allMatch(Future::isDone);
+            }
+
+            kafka.topic("accounts").hasValues("x", null, "y").hasKeys("a", "a", null);
+            assertThatThrownBy(() -> kafka.topic("accounts").hasValues("x", "null", "y"))
+                    .isInstanceOf(AssertionError.class);
+            assertThatThrownBy(() -> kafka.topic("accounts").hasValuesInAnyOrder(null, null, "x"))
+                    .isInstanceOf(AssertionError.class);
+        }
     }
 
     @Test

@@ -707,7 +707,7 @@ public final class Simulation implements Host, AutoCloseable {
                     blocked = turns == seenTurns && running.blockedOutside() ? blocked + 1 : 0;
                     seenTurns = turns;
                     if (blocked >= BLOCKED_LOOKS
-                            || late && System.nanoTime() - patienceEnd > LOOK_NANOS * BLOCKED_LOOKS) {
+                            || (late && System.nanoTime() - patienceEnd > LOOK_NANOS * BLOCKED_LOOKS)) {
                         goOnWithout(running);
                         blocked = 0;
                     }
