@@ -270,7 +270,7 @@ public final class AppRuntime implements RunningApp {
         Thread unused = scheduler.start(Scheduler.Kind.PLATFORM, "settlestream-stop-" + spec.name(), () -> {
             stopper = Thread.currentThread();
             // What users chain to it must not hold up the stop.
-            Thread told =
+            Thread unusedThread =
                     scheduler.start(Scheduler.Kind.VIRTUAL, "settlestream-stopping", () -> stopping.complete(reason));
             ShutdownResult result;
             try {
