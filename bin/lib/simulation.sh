@@ -34,7 +34,8 @@ run_simulation() {
     CLASSPATH=$PWD/conformance/target/test-classes:$(cat "$SIMULATION_CLASS_PATH")
     export CLASSPATH
     # One carrier thread: only one thread of a simulation runs at a time, so more would only wake each other.
-    exec "$JAVA_HOME/bin/java" -Xmx512m -XX:+UseSerialGC -XX:-UsePerfData \
+    # And no optimizing compiler: much code runs, and none of it is hot.
+    exec "$JAVA_HOME/bin/java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData \
         -Djdk.virtualThreadScheduler.parallelism=1 -Dtest.log=off \
         io.settlestream.conformance.simulation.SimulateMain "$@"
 }

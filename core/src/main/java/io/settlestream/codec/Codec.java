@@ -3,6 +3,7 @@ package io.settlestream.codec;
 import io.settlestream.internal.codec.Codecs;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,10 @@ public interface Codec<T> {
      * @throws IllegalArgumentException if no provider knows the type, or one that is declared cannot be loaded
      */
     static <T> Codec<T> of(Class<T> type) {
+        Optional<Codec<T>> own = Codecs.findOwn(type);
+        if (own.isPresent()) {
+            return own.get();
+        }
         List<String> problems = new ArrayList<>();
         return Codecs.load(problems)
                 .find(type)

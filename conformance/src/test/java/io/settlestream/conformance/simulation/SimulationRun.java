@@ -259,7 +259,7 @@ final class SimulationRun {
             kafka.proceed();
             return;
         }
-        int most = kind < 5 ? 50 : kind < 8 ? 1_000 : kind < 9 ? 10_000 : 60_000;
+        int most = kind < 5 ? 50 : kind < 8 ? 1_000 : kind < 9 ? 6_000 : 30_000;
         kafka.advance(Duration.ofMillis(random.nextInt(1, most)));
     }
 
@@ -325,14 +325,15 @@ final class SimulationRun {
             leaveBare();
         }
         input.finish();
-        kafka.advance(RECOVERY);
+        // Sessions of members that are gone end, and so do their transactions.
+        kafka.advance(accidentLately() ? RECOVERY : Duration.ofSeconds(1));
         look();
         for (Member member : members) {
             if (!member.up() && (random.nextBoolean() || members.stream().noneMatch(Member::up))) {
                 start(member);
             }
         }
-        kafka.advance(RECOVERY);
+        kafka.advance(Duration.ofSeconds(1));
         look();
     }
 

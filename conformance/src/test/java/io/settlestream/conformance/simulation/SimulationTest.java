@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,13 +16,14 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Runs seeds. One that fails is run again with the command that the failure names; once its cause is mended it is pinned
  * here.
  */
-@Timeout(300)
+@Timeout(600)
+@Tag("simulation")
 class SimulationTest {
 
     /** From here on, so that a failure is the same for everyone. */
     private static final long BASE = 1;
 
-    private static final int FIXED = Integer.getInteger("simulation.seeds", 300);
+    private static final int FIXED = Integer.getInteger("simulation.seeds", 2_000);
 
     private static final int FRESH = 100;
 

@@ -23,6 +23,16 @@ public final class Codecs {
     private final List<CodecProvider> providers;
     private final Map<Class<?>, Optional<? extends Codec<?>>> found = new ConcurrentHashMap<>();
 
+    /** Those of the framework's own class loader, found once. */
+    private static final class Own {
+        private static final Codecs CODECS = load(null, new ArrayList<>());
+    }
+
+    /** The codec of a type among the providers beside the framework; cheaper than {@link #load} when asked often. */
+    public static <T> Optional<Codec<T>> findOwn(Class<T> type) {
+        return Own.CODECS.find(type);
+    }
+
     Codecs(Collection<CodecProvider> providers) {
         this.providers = List.copyOf(providers);
         found.put(byte[].class, Optional.of(BytesCodec.INSTANCE));

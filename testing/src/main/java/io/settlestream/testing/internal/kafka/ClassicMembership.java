@@ -487,7 +487,13 @@ final class ClassicMembership implements Membership {
 
     @Override
     public void waits(boolean inPoll) {
-        cluster.change(() -> interval.polling(inPoll));
+        // Moves a timer and nothing that anybody waits for, so nobody needs to look.
+        cluster.lock().lock();
+        try {
+            interval.polling(inPoll);
+        } finally {
+            cluster.lock().unlock();
+        }
     }
 
     /** With the lock: the member leaves; the next poll finds that out. */

@@ -264,7 +264,13 @@ final class ConsumerMembership implements Membership {
 
     @Override
     public void waits(boolean inPoll) {
-        cluster.change(() -> interval.polling(inPoll));
+        // Moves a timer and nothing that anybody waits for, so nobody needs to look.
+        cluster.lock().lock();
+        try {
+            interval.polling(inPoll);
+        } finally {
+            cluster.lock().unlock();
+        }
     }
 
     private void pollsTooRarely() {

@@ -88,7 +88,13 @@ final class Fetcher {
                 return true;
             }
         }
-        return subscriptions.assigned().stream().anyMatch(this::more);
+        // A loop: this is asked for every waiting consumer whenever anything changes.
+        for (Assigned partition : subscriptions.assigned()) {
+            if (more(partition)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether there is something to fetch of a partition. */
@@ -107,8 +113,12 @@ final class Fetcher {
     }
 
     private boolean buffered(Assigned partition) {
-        return fetched.stream()
-                .anyMatch(chunk -> chunk.partition.equals(partition.partition()) && partition.at(chunk.next));
+        for (Chunk chunk : fetched) {
+            if (chunk.partition.equals(partition.partition()) && partition.at(chunk.next)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Fetches of each partition of which nothing is left. */

@@ -28,10 +28,13 @@ final class Positions {
 
     /** With the lock: whether {@link #resolve} would get further. */
     boolean due() {
-        Set<TopicPartition> unknown = new LinkedHashSet<>();
+        Set<TopicPartition> unknown = null;
         for (Assigned partition : subscriptions.assigned()) {
             switch (partition.where()) {
-                case Where.Unknown w -> unknown.add(partition.partition());
+                case Where.Unknown w -> {
+                    unknown = unknown == null ? new LinkedHashSet<>() : unknown;
+                    unknown.add(partition.partition());
+                }
                 case Where.Resetting w -> {
                     if (Offsets.log(cluster, partition.partition()) != null) {
                         return true;
@@ -40,7 +43,7 @@ final class Positions {
                 case Where.At w -> {}
             }
         }
-        return !unknown.isEmpty() && (settings.groupId() == null || stable(unknown));
+        return unknown != null && (settings.groupId() == null || stable(unknown));
     }
 
     private boolean stable(Set<TopicPartition> partitions) {
