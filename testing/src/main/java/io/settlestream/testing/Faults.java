@@ -3,6 +3,7 @@ package io.settlestream.testing;
 import io.settlestream.testing.internal.kafka.Fault;
 import io.settlestream.testing.internal.kafka.Faults.Request;
 import java.time.Duration;
+import java.util.Objects;
 import org.apache.kafka.common.errors.ApiException;
 import org.jspecify.annotations.Nullable;
 
@@ -96,7 +97,7 @@ public final class Faults {
 
         /** The broker refuses it with this error and does nothing. */
         public void fail(ApiException error) {
-            set(new Fault.Fail(error));
+            set(new Fault.Fail(Objects.requireNonNull(error, "error")));
         }
 
         /** The broker does it, and its answer comes later. */

@@ -23,6 +23,13 @@ sealed interface Ground permits InProcessGround, LiveGround {
 
     Launched process(String name);
 
+    /**
+     * Refuses an application's own thread where it would wait for itself.
+     *
+     * @throws IllegalStateException if it is one
+     */
+    void requireTest();
+
     /** Where code of a handler's thread is told that others may go first. */
     Runnable between();
 

@@ -13,7 +13,6 @@ import io.settlestream.testing.internal.sim.Simulation.End;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,8 +20,8 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -91,7 +90,7 @@ final class InProcessGround implements Ground {
     private final class InProcessProcess implements Launched, KafkaClients {
 
         private final SimulatedProcess threads;
-        private final Map<InProcessKafka, ProcessClients> clients = new HashMap<>();
+        private final Map<InProcessKafka, ProcessClients> clients = new LinkedHashMap<>();
 
         InProcessProcess(String name) {
             threads = simulation.process(name);
@@ -121,6 +120,7 @@ final class InProcessGround implements Ground {
 
         @Override
         public void crash() {
+            simulation.requireTest();
             threads.die();
             clients.values().forEach(ProcessClients::crash);
             processes.remove(this);
@@ -159,6 +159,11 @@ final class InProcessGround implements Ground {
     // --- driving
 
     @Override
+    public void requireTest() {
+        simulation.requireTest();
+    }
+
+    @Override
     public <T> T call(String what, Callable<T> task) throws Exception {
         return run(simulation.process(what), null, what, task);
     }
@@ -171,6 +176,7 @@ final class InProcessGround implements Ground {
 
     private <T> T run(SimulatedProcess process, @Nullable SimulatedProcess focus, String what, Callable<T> task)
             throws Exception {
+        simulation.requireTest(); // before something begins that nobody waits for
         CompletableFuture<T> done = new CompletableFuture<>();
         Thread unused = process.start(io.settlestream.spi.Scheduler.Kind.VIRTUAL, "test-" + what, () -> {
             try {
@@ -232,8 +238,7 @@ final class InProcessGround implements Ground {
     }
 
     private long after(Duration time) {
-        long until = simulation.nanoTime() + TimeUnit.NANOSECONDS.convert(time);
-        return until < 0 ? Long.MAX_VALUE : until;
+        return simulation.after(time);
     }
 
     private List<String> open(List<TestApp<?>> apps) {
@@ -274,10 +279,17 @@ final class InProcessGround implements Ground {
     }
 
     private boolean waitsForOutside(List<TestApp<?>> apps) {
+        if (simulation.anyOutside()) {
+            // A handler that sleeps on the clock may have the lock that the others wait for, and only time lets it go
+            // on.
+            return !simulation.onlyLocksOutside() || !anyHandlerOn(apps, simulation::waitsInside);
+        }
         // A future that time completes needs no one outside; which one a handler waits for cannot be told.
-        return simulation.anyOutside()
-                || (awaited.get() == 0
-                        && apps.stream().anyMatch(app -> app.recorder().anyHandlerOn(simulation::waitsForFuture)));
+        return awaited.get() == 0 && anyHandlerOn(apps, simulation::waitsForFuture);
+    }
+
+    private static boolean anyHandlerOn(List<TestApp<?>> apps, Predicate<Thread> which) {
+        return apps.stream().anyMatch(app -> app.recorder().anyHandlerOn(which));
     }
 
     private String why(End end, Duration limit) {
@@ -358,6 +370,7 @@ final class InProcessGround implements Ground {
 
     @Override
     public void close() {
+        simulation.requireTest();
         simulation.close();
     }
 

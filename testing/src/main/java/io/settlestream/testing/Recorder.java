@@ -88,6 +88,7 @@ final class Recorder implements AppObserver {
 
     @Override
     public void calledBatch(String subscription, List<? extends Context<?>> deliveries, List<Object> values) {
+        between.run(); // first: what has crashed is not called any more
         synchronized (this) {
             List<Entry> call = new ArrayList<>(deliveries.size());
             for (int i = 0; i < deliveries.size(); i++) {
@@ -97,7 +98,6 @@ final class Recorder implements AppObserver {
             }
             seen(subscription).calls.add(call);
         }
-        between.run();
     }
 
     @Override

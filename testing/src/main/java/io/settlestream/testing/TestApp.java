@@ -15,16 +15,14 @@ import io.settlestream.spi.AppObserver;
 import io.settlestream.testing.internal.kafka.InProcessKafka;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +64,7 @@ public final class TestApp<S> implements AutoCloseable {
     private final Duration settleLimit;
     private final boolean makesTopics;
     private final Recorder recorder;
-    private final Map<KafkaBroker, Publishing> publishers = new HashMap<>();
+    private final Map<KafkaBroker, Publishing> publishers = new LinkedHashMap<>();
 
     private Ground.@Nullable Launched process;
     private @Nullable RunningApp running;
@@ -158,7 +156,10 @@ public final class TestApp<S> implements AutoCloseable {
 
         /** How much time a reaction has to come to rest: virtual in process, real on a cluster; a minute if not set. */
         public Builder<S> settleLimit(Duration limit) {
-            return new Builder<>(app, kafka, Objects.requireNonNull(limit, "limit"), makesTopics);
+            if (limit.isNegative() || limit.isZero()) {
+                throw new IllegalArgumentException("a reaction needs some time to come to rest, not " + limit);
+            }
+            return new Builder<>(app, kafka, limit, makesTopics);
         }
 
         /**
@@ -225,6 +226,7 @@ public final class TestApp<S> implements AutoCloseable {
         } finally {
             if (!started) {
                 apps.remove(this);
+                launched.crash(); // a start that hangs must not go on behind the test's back
             }
         }
     }
@@ -511,7 +513,7 @@ public final class TestApp<S> implements AutoCloseable {
     /** Moves partitions to this application's member of the group that reads the topic. They are revoked where they are. */
     public TestApp<S> take(String topic, int... partitions) {
         String group = groupOf(topic);
-        kafka().inProcess().group(group).move(partitions(topic, partitions), member(group));
+        kafka().inProcess().group(group).move(kafka().existing(topic, partitions), member(group));
         return this;
     }
 
@@ -539,12 +541,6 @@ public final class TestApp<S> implements AutoCloseable {
                         app.name() + " does not read " + topic + "; it reads " + topicsRead()));
     }
 
-    static Set<TopicPartition> partitions(String topic, int... partitions) {
-        return IntStream.of(partitions)
-                .mapToObj(partition -> new TopicPartition(topic, partition))
-                .collect(Collectors.toUnmodifiableSet());
-    }
-
     // --- the end
 
     /**
@@ -556,6 +552,7 @@ public final class TestApp<S> implements AutoCloseable {
         if (closed) {
             return;
         }
+        ground.requireTest();
         try {
             RunningApp stopping = running;
             if (stopping != null) {

@@ -6,9 +6,11 @@ import io.settlestream.testing.internal.sim.Simulation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.producer.Producer;
@@ -236,7 +238,21 @@ public final class TestKafka implements AutoCloseable {
      * @return its id
      */
     public String addMember(String group, String topic, int... partitions) {
-        return kafka.group(group).addBareMember(TestApp.partitions(topic, partitions));
+        return kafka.group(group).addBareMember(existing(topic, partitions));
+    }
+
+    /** Partitions that are there, in the order in which they were named, for a set's own differs from JVM to JVM. */
+    Set<TopicPartition> existing(String topic, int... partitions) {
+        int total = kafka.partitions(topic);
+        Set<TopicPartition> existing = new LinkedHashSet<>();
+        for (int partition : partitions) {
+            if (partition < 0 || partition >= total) {
+                throw new IllegalArgumentException(
+                        "There is no partition " + partition + " of " + topic + "; it has " + total + ", from 0 on");
+            }
+            existing.add(new TopicPartition(topic, partition));
+        }
+        return existing;
     }
 
     /** Lets a member that was {@linkplain #addMember added} leave. */
@@ -254,6 +270,7 @@ public final class TestKafka implements AutoCloseable {
     /** Forgets everything and ends all applications that still run on it, as a crash does. */
     @Override
     public void close() {
+        ground.requireTest();
         closed = true;
         List.copyOf(apps).forEach(TestApp::abandon);
         ground.close();

@@ -3,6 +3,7 @@ package io.settlestream.testing.internal.kafka;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -64,6 +65,11 @@ public final class Faults {
      * @param times how many requests in a row; {@link Integer#MAX_VALUE} for all until {@link #clear()}
      */
     public void on(Request request, @Nullable String name, int nth, int times, Fault fault) {
+        Objects.requireNonNull(fault, "fault");
+        if (fault instanceof Fault.Delay delay && delay.by().isNegative()) {
+            throw new IllegalArgumentException(
+                    "An answer comes later, not earlier: it cannot be delayed by " + delay.by());
+        }
         if (nth < 1 || times < 1) {
             throw new IllegalArgumentException(
                     "A fault needs nth and times of at least 1, not " + nth + " and " + times);

@@ -10,6 +10,7 @@ import static io.settlestream.testing.internal.kafka.TransactionState.READY;
 import static io.settlestream.testing.internal.kafka.TransactionState.UNINITIALIZED;
 
 import io.settlestream.testing.internal.kafka.TransactionCoordinator.Identity;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -104,7 +105,7 @@ final class ProducerTransactions {
                     "Cannot send offsets if a transaction is not in progress (currentState= " + state + ")");
         }
         started = true;
-        return requests.add(new TransactionRequest.Offsets(Map.copyOf(offsets), member));
+        return requests.add(new TransactionRequest.Offsets(new LinkedHashMap<>(offsets), member));
     }
 
     TransactionResult end(TransactionRequests requests, boolean commit) {

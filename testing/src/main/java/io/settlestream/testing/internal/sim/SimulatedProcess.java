@@ -31,6 +31,10 @@ public final class SimulatedProcess implements Scheduler {
         dead = true;
     }
 
+    boolean belongsTo(Simulation other) {
+        return simulation == other;
+    }
+
     boolean dead() {
         return dead;
     }

@@ -159,18 +159,22 @@ public final class Simulation implements Host, AutoCloseable {
 
     Timer schedule(SimulatedProcess process, Duration delay, Runnable task) {
         live();
-        long nanos = Math.max(0, TimeUnit.NANOSECONDS.convert(delay));
         lock.lock();
         try {
-            long at = now + nanos < 0 ? Long.MAX_VALUE - 1 : now + nanos;
             if (process.dead()) {
                 return () -> {};
             }
-            Timers.Due due = timers.add(at, process, task);
+            Timers.Due due = timers.add(after(delay), process, task);
             return () -> cancel(due);
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The time that is a while from now; the end of time if that is later. */
+    public long after(Duration time) {
+        long at = now + Math.max(0, TimeUnit.NANOSECONDS.convert(time));
+        return at < 0 ? Long.MAX_VALUE : at;
     }
 
     private void cancel(Timers.Due due) {
@@ -184,7 +188,7 @@ public final class Simulation implements Host, AutoCloseable {
 
     /** Blocks a thread of the simulation for a while of virtual time. */
     public void sleep(Duration time) throws InterruptedException {
-        boolean unused = await(() -> false, now + Math.max(0, TimeUnit.NANOSECONDS.convert(time)));
+        boolean unused = await(() -> false, after(time));
     }
 
     // --- chance
@@ -201,7 +205,7 @@ public final class Simulation implements Host, AutoCloseable {
 
     /** A point where chance may let other threads go first, and where a thread of a dead process ends. Called without locks. */
     public void mayYield() {
-        Strand self = CURRENT.get();
+        Strand self = self();
         if (self == null) {
             return;
         }
@@ -284,7 +288,7 @@ public final class Simulation implements Host, AutoCloseable {
     }
 
     void park(Object blocker) {
-        Strand self = CURRENT.get();
+        Strand self = self();
         if (self == null) {
             LockSupport.park(blocker);
             return;
@@ -346,7 +350,7 @@ public final class Simulation implements Host, AutoCloseable {
 
     @Override
     public boolean await(BooleanSupplier condition, long deadline) throws InterruptedException {
-        Strand self = CURRENT.get();
+        Strand self = self();
         if (self == null) {
             return awaitOutside(condition, deadline);
         }
@@ -408,7 +412,9 @@ public final class Simulation implements Host, AutoCloseable {
             }
             if (!driving.isHeldByCurrentThread() && driving.tryLock()) {
                 try {
-                    End unused = drive(condition, deadline, () -> false);
+                    if (drive(condition, deadline, () -> false) != End.REACHED) {
+                        LockSupport.parkNanos(this, LOOK_NANOS); // if ever, it is somebody outside who changes that
+                    }
                 } finally {
                     driving.unlock();
                 }
@@ -547,8 +553,14 @@ public final class Simulation implements Host, AutoCloseable {
         }
     }
 
+    /** The thread that asks, if it is one of this simulation's; one of another simulation's is as foreign as any. */
+    private @Nullable Strand self() {
+        Strand current = CURRENT.get();
+        return current != null && current.process.belongsTo(this) ? current : null;
+    }
+
     private void live() {
-        Strand self = CURRENT.get();
+        Strand self = self();
         if (self != null ? self.killed() : closed) {
             throw new Killed();
         }
@@ -579,6 +591,7 @@ public final class Simulation implements Host, AutoCloseable {
      */
     public End drive(
             BooleanSupplier reached, long until, BooleanSupplier waitForOutside, @Nullable SimulatedProcess only) {
+        requireTest();
         driving.lock();
         try {
             focus = only;
@@ -600,6 +613,22 @@ public final class Simulation implements Host, AutoCloseable {
         } finally {
             focus = null;
             driving.unlock();
+        }
+    }
+
+    /**
+     * Refuses a thread of an application's, which would wait for itself.
+     *
+     * @throws IllegalStateException if it is one
+     */
+    public void requireTest() {
+        Strand self = self();
+        if (self != null) {
+            throw new IllegalStateException(
+                    "Only a test drives an application and ends it, not the application's own thread "
+                            + self.name
+                            + ", which would wait for itself. A handler publishes with delivery.publisher(), waits on"
+                            + " the TestClock, and fails or stops its application as in production");
         }
     }
 
@@ -627,6 +656,19 @@ public final class Simulation implements Host, AutoCloseable {
         return strand.state == Strand.State.OUTSIDE && !strand.process.dead();
     }
 
+    /** Whether whatever waits outside waits for a lock, which a thread that waits in the simulation may hold. */
+    public boolean onlyLocksOutside() {
+        return strands.values().stream().filter(Simulation::isOutside).allMatch(Strand::waitsForLock);
+    }
+
+    /** Whether a thread of the simulation waits in it. */
+    public boolean waitsInside(Thread thread) {
+        Strand strand = strands.get(thread);
+        return strand != null
+                && (strand.state == Strand.State.PARKED || strand.state == Strand.State.AWAITING)
+                && !strand.process.dead();
+    }
+
     /** What threads there are and what they do, for messages. */
     public List<String> threads() {
         lock.lock();
@@ -652,8 +694,10 @@ public final class Simulation implements Host, AutoCloseable {
                 return true;
             }
             long next = timers.next();
-            if (next > until) {
-                now = Math.max(now, until);
+            if (next > until || next == Long.MAX_VALUE) {
+                // The end of time is never reached: nothing is due then, and the time stays where all can still add to
+                // it.
+                now = until == Long.MAX_VALUE ? now : Math.max(now, until);
                 return false;
             }
             now = Math.max(now, next);
@@ -776,7 +820,7 @@ public final class Simulation implements Host, AutoCloseable {
         }
     }
 
-    /** Ends all threads, those of processes that have died too. */
+    /** Ends all threads, those of processes that have died too, and interrupts those that block outside. */
     @Override
     public void close() {
         closed = true;

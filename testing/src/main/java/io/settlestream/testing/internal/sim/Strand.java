@@ -1,5 +1,6 @@
 package io.settlestream.testing.internal.sim;
 
+import java.util.concurrent.locks.AbstractOwnableSynchronizer;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,9 @@ final class Strand {
     void kill() {
         killed = true;
         LockSupport.unpark(thread);
+        if (state == State.OUTSIDE || state == State.RUNNING) {
+            thread.interrupt(); // it waits for something else, perhaps for ever
+        }
     }
 
     boolean killed() {
@@ -88,6 +92,12 @@ final class Strand {
                     case BLOCKED, WAITING, TIMED_WAITING -> true;
                     case NEW, RUNNABLE, TERMINATED -> false;
                 };
+    }
+
+    /** Whether the thread waits for a monitor, or for a lock that has an owner. */
+    boolean waitsForLock() {
+        return thread.getState() == Thread.State.BLOCKED
+                || LockSupport.getBlocker(thread) instanceof AbstractOwnableSynchronizer;
     }
 
     /**
