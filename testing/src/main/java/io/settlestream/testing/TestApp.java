@@ -386,7 +386,7 @@ public final class TestApp<S> implements AutoCloseable {
             throw new IllegalArgumentException(
                     app.name() + " has no subscription " + name + "; it has " + (names.isEmpty() ? "none" : names));
         }
-        return new TestSubscription(name, recorder, () -> counts(name));
+        return new TestSubscription(name, recorder, () -> counts(name), new Unmet(apps));
     }
 
     private Health.Counts counts(String subscription) {
@@ -404,15 +404,15 @@ public final class TestApp<S> implements AutoCloseable {
      */
     public TestTopic topic(String name) {
         requireOpen();
-        return knownTopic(name, ground, ground.topics());
+        return knownTopic(name, ground, ground.topics(), new Unmet(apps));
     }
 
-    static TestTopic knownTopic(String name, Ground ground, List<String> topics) {
+    static TestTopic knownTopic(String name, Ground ground, List<String> topics, Unmet unmet) {
         if (!topics.contains(name)) {
             throw new IllegalArgumentException("There is no topic " + name + "; there are " + topics
                     + ". A topic that only a message names is made by the first record");
         }
-        return new TestTopic(name, ground);
+        return new TestTopic(name, ground, unmet);
     }
 
     /** What a group has committed. */
@@ -424,7 +424,7 @@ public final class TestApp<S> implements AutoCloseable {
             throw new IllegalArgumentException(app.name() + " is in no group " + name + "; it is in "
                     + groups.stream().sorted().toList());
         }
-        return new TestGroup(name, ground);
+        return new TestGroup(name, ground, new Unmet(apps));
     }
 
     /** The application's state, as its last start made it. */
@@ -452,10 +452,8 @@ public final class TestApp<S> implements AutoCloseable {
 
     private TestApp<S> expect(boolean held, String what) {
         if (!held) {
-            throw new AssertionError("Expected " + app.name() + " " + what + ", but it is " + health().status()
-                    + health().failure()
-                            .map(failure -> " because of " + failure)
-                            .orElse(""));
+            throw new Unmet(List.of(this))
+                    .error("Expected " + app.name() + " " + what + ", but it is " + health().status());
         }
         return this;
     }
@@ -510,7 +508,11 @@ public final class TestApp<S> implements AutoCloseable {
 
     // --- partitions
 
-    /** Moves partitions to this application's member of the group that reads the topic. They are revoked where they are. */
+    /**
+     * Moves partitions to this application's member of the group that reads the topic. They are revoked where they are.
+     *
+     * @throws IllegalArgumentException if it does not read the topic, or the topic has no such partition
+     */
     public TestApp<S> take(String topic, int... partitions) {
         String group = groupOf(topic);
         kafka().inProcess().group(group).move(kafka().existing(topic, partitions), member(group));
@@ -579,6 +581,17 @@ public final class TestApp<S> implements AutoCloseable {
 
     Recorder recorder() {
         return recorder;
+    }
+
+    String name() {
+        return app.name();
+    }
+
+    /** Why the current life has failed; null if it has not. */
+    @Nullable
+    Throwable failure() {
+        Health health = healthNow();
+        return health == null ? null : health.failure().orElse(null);
     }
 
     /** The health of the current life; null between two. */

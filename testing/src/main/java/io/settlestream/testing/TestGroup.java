@@ -20,10 +20,12 @@ public final class TestGroup {
 
     private final String name;
     private final Ground ground;
+    private final Unmet unmet;
 
-    TestGroup(String name, Ground ground) {
+    TestGroup(String name, Ground ground, Unmet unmet) {
         this.name = name;
         this.ground = ground;
+        this.unmet = unmet;
     }
 
     /** The group's name. */
@@ -87,7 +89,7 @@ public final class TestGroup {
             holds = held.getAsBoolean();
         }
         if (!holds) {
-            throw new AssertionError("Expected of group " + name + ": " + what + ", but was:\n" + this);
+            throw unmet.error("Expected of group " + name + ": " + what + ", but was:\n" + this);
         }
         return this;
     }

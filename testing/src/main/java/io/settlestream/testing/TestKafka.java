@@ -147,12 +147,12 @@ public final class TestKafka implements AutoCloseable {
 
     /** The records of a topic. */
     public TestTopic topic(String name) {
-        return TestApp.knownTopic(name, ground, kafka.topics());
+        return TestApp.knownTopic(name, ground, kafka.topics(), new Unmet(apps));
     }
 
     /** What a group has committed. */
     public TestGroup group(String name) {
-        return new TestGroup(name, ground);
+        return new TestGroup(name, ground, new Unmet(apps));
     }
 
     /** How many partitions a topic has. */
@@ -274,6 +274,21 @@ public final class TestKafka implements AutoCloseable {
         closed = true;
         List.copyOf(apps).forEach(TestApp::abandon);
         ground.close();
+    }
+
+    /** These partitions, which must be there: a group that is given another one would assign it for ever. */
+    Set<TopicPartition> known(String topic, int... partitions) {
+        int count = kafka.partitions(topic);
+        for (int partition : partitions) {
+            if (partition < 0 || partition >= count) {
+                throw new IllegalArgumentException("Topic " + topic + " has no partition " + partition + ": it has "
+                        + count + " of them, numbered from 0. Make it with more, with TestKafka.topic(name, partitions)"
+                        + " before the application starts, or with addPartitions(...)");
+            }
+        }
+        return IntStream.of(partitions)
+                .mapToObj(partition -> new TopicPartition(topic, partition))
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     /**

@@ -22,11 +22,13 @@ public final class TestSubscription {
     private final String name;
     private final Recorder recorder;
     private final Supplier<Health.Counts> counts;
+    private final Unmet unmet;
 
-    TestSubscription(String name, Recorder recorder, Supplier<Health.Counts> counts) {
+    TestSubscription(String name, Recorder recorder, Supplier<Health.Counts> counts, Unmet unmet) {
         this.name = name;
         this.recorder = recorder;
         this.counts = counts;
+        this.unmet = unmet;
     }
 
     /** The subscription's name, as in logs and in health. */
@@ -153,7 +155,7 @@ public final class TestSubscription {
 
     private TestSubscription expect(boolean held, String what) {
         if (!held) {
-            throw new AssertionError("Expected of subscription " + name + ": " + what + ", but was:\n" + this);
+            throw unmet.error("Expected of subscription " + name + ": " + what + ", but was:\n" + this);
         }
         return this;
     }

@@ -20,10 +20,12 @@ public final class TestTopic {
 
     private final String name;
     private final Ground ground;
+    private final Unmet unmet;
 
-    TestTopic(String name, Ground ground) {
+    TestTopic(String name, Ground ground, Unmet unmet) {
         this.name = name;
         this.ground = ground;
+        this.unmet = unmet;
     }
 
     /** The topic's name. */
@@ -126,7 +128,7 @@ public final class TestTopic {
 
     private TestTopic expect(boolean held, String what) {
         if (!held) {
-            throw new AssertionError("Expected of topic " + name + ": " + what + ", but was:\n" + this);
+            throw unmet.error("Expected of topic " + name + ": " + what + ", but was:\n" + this);
         }
         return this;
     }

@@ -24,6 +24,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -466,6 +467,49 @@ class TestAppTest {
             assertThatThrownBy(() -> app.take("other", 0))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContainingAll("other", "[payouts]");
+        }
+    }
+
+    @Test
+    @DisplayName("A partition that a topic does not have cannot be taken, and the test is told how to get one")
+    void unknownPartition() {
+        try (TestApp<Bank> app = TestApp.start(Payouts.acking())) {
+            for (int partition : new int[] {-1, 1}) {
+                assertThatThrownBy(() -> app.take("payouts", partition))
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContainingAll("payouts has no partition " + partition, "it has 1", "addPartitions");
+                assertThatThrownBy(() -> app.kafka().addMember("payouts", "payouts", partition))
+                        .isInstanceOf(IllegalArgumentException.class);
+            }
+            app.take("payouts", 0).publish("payouts", FIRST);
+            app.group("payouts").hasLag("payouts", 0);
+        }
+    }
+
+    @Test
+    @DisplayName("An assertion that does not hold says that the application has failed, and why")
+    void assertionAfterFailure() {
+        IllegalStateException fault = new IllegalStateException("the bank is closed");
+        App<Bank> failing = Payouts.handling((payout, delivery) -> {
+            throw fault;
+        });
+        try (TestApp<Bank> app = TestApp.start(failing)) {
+            app.publish("payouts", FIRST);
+
+            List<ThrowableAssert.ThrowingCallable> assertions = List.of(
+                    () -> app.subscription("payouts").hasCalls(2),
+                    () -> app.topic("payouts").hasRecords(2),
+                    () -> app.kafka().topic("payouts").hasRecords(2),
+                    () -> app.group("payouts").hasLag("payouts", 0),
+                    app::isRunning);
+            assertThat(assertions)
+                    .allSatisfy(assertion -> assertThatThrownBy(assertion)
+                            .isInstanceOf(AssertionError.class)
+                            .hasMessageContainingAll("Expected ", "payouts has failed: ", "payouts-0@0")
+                            .hasRootCause(fault));
+
+            app.crash();
+            assertThatThrownBy(() -> app.kafka().topic("payouts").hasRecords(2)).hasNoCause();
         }
     }
 
