@@ -248,7 +248,8 @@ public final class TestKafka implements AutoCloseable {
         for (int partition : partitions) {
             if (partition < 0 || partition >= total) {
                 throw new IllegalArgumentException(
-                        "There is no partition " + partition + " of " + topic + "; it has " + total + ", from 0 on");
+                        "There is no partition " + partition + " of " + topic + "; it has " + total
+                                + ", numbered from 0. Make it with more, with TestKafka.topic(name, partitions) before the application starts, or with addPartitions(...)");
             }
             existing.add(new TopicPartition(topic, partition));
         }
@@ -274,21 +275,6 @@ public final class TestKafka implements AutoCloseable {
         closed = true;
         List.copyOf(apps).forEach(TestApp::abandon);
         ground.close();
-    }
-
-    /** These partitions, which must be there: a group that is given another one would assign it for ever. */
-    Set<TopicPartition> known(String topic, int... partitions) {
-        int count = kafka.partitions(topic);
-        for (int partition : partitions) {
-            if (partition < 0 || partition >= count) {
-                throw new IllegalArgumentException("Topic " + topic + " has no partition " + partition + ": it has "
-                        + count + " of them, numbered from 0. Make it with more, with TestKafka.topic(name, partitions)"
-                        + " before the application starts, or with addPartitions(...)");
-            }
-        }
-        return IntStream.of(partitions)
-                .mapToObj(partition -> new TopicPartition(topic, partition))
-                .collect(Collectors.toUnmodifiableSet());
     }
 
     /**

@@ -477,7 +477,8 @@ class TestAppTest {
             for (int partition : new int[] {-1, 1}) {
                 assertThatThrownBy(() -> app.take("payouts", partition))
                         .isInstanceOf(IllegalArgumentException.class)
-                        .hasMessageContainingAll("payouts has no partition " + partition, "it has 1", "addPartitions");
+                        .hasMessageContainingAll(
+                                "no partition " + partition + " of payouts", "it has 1", "addPartitions");
                 assertThatThrownBy(() -> app.kafka().addMember("payouts", "payouts", partition))
                         .isInstanceOf(IllegalArgumentException.class);
             }
