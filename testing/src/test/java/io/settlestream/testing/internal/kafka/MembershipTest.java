@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -391,6 +392,72 @@ class MembershipTest {
             case "cooperative" -> COOPERATIVE;
             default -> CONSUMER;
         };
+    }
+
+    @Test
+    @DisplayName("a partition that is given and taken away again before its member hears of it leaves the group stable")
+    void givenAndTakenUnheard() {
+        Consumer<byte[], byte[]> a = test.subscribed("a", CONSUMER);
+        Consumer<byte[], byte[]> b = test.subscribed("b", CONSUMER);
+        test.settle(a, b);
+        test.takeHeard();
+
+        group.move(Set.of(partition(2)), a.groupMetadata().memberId());
+        test.settle(b);
+        group.move(Set.of(partition(2)), b.groupMetadata().memberId());
+        test.settle(a, b);
+
+        assertThat(group.state()).isEqualTo("Stable");
+        assertThat(test.takeHeard())
+                .containsExactly("b revoked [topic-2]", "b assigned []", "b assigned [topic-2]");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"eager", "cooperative", "consumer"})
+    @DisplayName("a member that was thrown out and does not know it yet is given no partition")
+    void movedToNobody(String kind) {
+        Map<String, Object> configs = configs(kind);
+        Consumer<byte[], byte[]> a = test.subscribed("a", configs);
+        Consumer<byte[], byte[]> b = test.subscribed("b", configs);
+        test.settle(a, b);
+        String gone = a.groupMetadata().memberId();
+        group.expire(gone);
+
+        assertThatThrownBy(() -> group.move(Set.of(partition(0)), gone))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("group g has no member " + gone);
+
+        test.settle(b);
+        assertThat(b.assignment()).hasSize(4);
+    }
+
+    @Test
+    @DisplayName("a partition that the leader of a cooperative group has not heard of is moved once it has")
+    void movedBeforeTheLeaderKnows() {
+        Map<String, Object> configs = new HashMap<>(COOPERATIVE);
+        configs.put("metadata.max.age.ms", 60_000);
+        Consumer<byte[], byte[]> leader = test.subscribed("leader", configs);
+        test.settle(leader);
+        Consumer<byte[], byte[]> b = test.subscribed("b", configs);
+        test.settle(leader, b);
+        test.kafka.addPartitions("topic", 5);
+
+        group.move(
+                Set.of(partition(0), partition(1), partition(2), partition(3)),
+                leader.groupMetadata().memberId());
+        group.move(Set.of(partition(4)), b.groupMetadata().memberId());
+        test.settle(leader, b);
+        group.rebalance();
+        test.settle(leader, b);
+
+        assertThat(leader.assignment()).hasSize(4);
+        assertThat(b.assignment()).isEmpty();
+
+        test.pass(Duration.ofSeconds(61));
+        test.settle(leader, b);
+
+        assertThat(leader.assignment()).hasSize(4);
+        assertThat(b.assignment()).containsExactly(partition(4));
     }
 
     @ParameterizedTest
