@@ -68,6 +68,9 @@ final class DeliveryRules {
     /** How many calls came although they were given up, by life, subscription and rebalance. */
     private final Map<String, Integer> late = new HashMap<>();
 
+    /** What each handler's thread has seen given up, and in which rebalance. */
+    private final Map<String, Long> seenGivenUp = new HashMap<>();
+
     private long count;
 
     DeliveryRules(Violations violations) {
@@ -109,8 +112,9 @@ final class DeliveryRules {
     }
 
     /**
-     * What a worker has in hand may be given up in the moment before its handler begins, so one such call for each worker
-     * is nobody's fault. What was queued must not come at all.
+     * A worker has a record in hand from the moment in which it is admitted, and it may be given up in the next, before its
+     * handler begins: no check could come late enough. So one such call for each worker is nobody's fault, unless the worker
+     * took the record after it had seen that the partition was given up. What was queued must not come at all.
      */
     private void givenUp(
             Life life, SubscriptionPlan subscription, List<? extends Context<?>> contexts, long rebalances) {
@@ -127,6 +131,29 @@ final class DeliveryRules {
                                 + contexts.get(0).offset());
             }
         }
+        for (Context<?> context : contexts) {
+            if (context.cancelled() && sees(life, subscription, context, rebalances)) {
+                violations.add(
+                        "3.8 given up",
+                        context.topic() + "-" + context.partition() + "@" + context.offset() + " of "
+                                + subscription.name() + " in " + life
+                                + " was given to a handler by a worker that had met its partition given up before");
+            }
+        }
+        contexts.stream()
+                .filter(Context::cancelled)
+                .forEach(context -> seenGivenUp.put(worker(life, subscription, context), rebalances));
+    }
+
+    /** Whether this thread has seen the partition given up since the last rebalance. */
+    private boolean sees(Life life, SubscriptionPlan subscription, Context<?> context, long rebalances) {
+        Long seen = seenGivenUp.get(worker(life, subscription, context));
+        return seen != null && seen == rebalances;
+    }
+
+    private static String worker(Life life, SubscriptionPlan subscription, Context<?> context) {
+        return life + " " + subscription.name() + " " + context.topic() + "-" + context.partition() + " on "
+                + Thread.currentThread().threadId();
     }
 
     private void followsItself(Delivery earlier, Delivery delivery, String where) {
@@ -185,6 +212,13 @@ final class DeliveryRules {
         }
         delivery.running = false;
         delivery.late = context.cancelled();
+        if (delivery.late) {
+            long rebalances = life.health(subscription.name())
+                    .map(each -> each.counts().rebalances())
+                    .orElse(-1L);
+            // A call that was answered elsewhere is of no consequence: that thread is no worker's.
+            seenGivenUp.put(worker(life, subscription, context), rebalances);
+        }
         delivery.open = end == End.AGAIN || end == End.FAILED;
         delivery.again = end == End.AGAIN;
         delivery.replied = end == End.REPLYING;

@@ -52,7 +52,7 @@ final class PositionRules {
         if (now == before) {
             return;
         }
-        if (now < before && !subscription.tracked() && subscription.mayFail()) {
+        if (now < before && !subscription.tracked() && failed(subscription, partition, now)) {
             // Rule 2.3: a record that was handed over and failed the service is not committed when the service stops.
             committed.put(name, now);
             return;
@@ -87,6 +87,14 @@ final class PositionRules {
         return records.wasSettled(subscription, partition, record.offset())
                 || id != null && records.wasDroppedUndecoded(subscription, id)
                 || replies.contains(SimulatedService.where(partition, record.offset()));
+    }
+
+    private boolean failed(SubscriptionPlan subscription, TopicPartition partition, long offset) {
+        return records.hasFailed(subscription, partition, offset)
+                || kafka.topic(partition.topic()).records(partition.partition()).stream()
+                        .filter(record -> record.offset() == offset && record.value() != null)
+                        .anyMatch(record -> records.failedUndecoded(
+                                subscription, new String(record.value(), StandardCharsets.UTF_8)));
     }
 
     private Set<String> replies(SubscriptionPlan subscription) {

@@ -1,6 +1,5 @@
 package io.settlestream.conformance.simulation;
 
-import io.settlestream.DecodePolicy;
 import java.util.HashSet;
 import java.util.Set;
 import org.apache.kafka.common.TopicPartition;
@@ -10,6 +9,7 @@ final class Records {
 
     private final Set<String> met = new HashSet<>();
     private final Set<String> settled = new HashSet<>();
+    private final Set<String> failed = new HashSet<>();
 
     private static String of(SubscriptionPlan subscription, TopicPartition partition, long offset) {
         return subscription.name() + " " + partition + "@" + offset;
@@ -30,9 +30,24 @@ final class Records {
 
     /** The decode policy decides. */
     synchronized void undecodable(SubscriptionPlan subscription, String id) {
-        if (subscription.onDecodeFailure() == DecodePolicy.DROP) {
-            settled.add(of(subscription, id));
+        switch (subscription.onDecodeFailure()) {
+            case DROP -> settled.add(of(subscription, id));
+            case FAIL_FAST -> failed.add(of(subscription, id));
+            case RETRY -> {}
         }
+    }
+
+    /** It stops the service. */
+    synchronized void failed(SubscriptionPlan subscription, TopicPartition partition, long offset) {
+        failed.add(of(subscription, partition, offset));
+    }
+
+    synchronized boolean hasFailed(SubscriptionPlan subscription, TopicPartition partition, long offset) {
+        return failed.contains(of(subscription, partition, offset));
+    }
+
+    synchronized boolean failedUndecoded(SubscriptionPlan subscription, String id) {
+        return failed.contains(of(subscription, id));
     }
 
     /** A handler, or the policy for what it threw, has done with it, and somebody waited for that. */

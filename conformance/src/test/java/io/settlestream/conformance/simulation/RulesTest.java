@@ -44,12 +44,16 @@ class RulesTest {
     }
 
     private static SubscriptionPlan plan(Order order, int workers) {
+        return plan(order, workers, true, ExceptionPolicy.RETRY);
+    }
+
+    private static SubscriptionPlan plan(Order order, int workers, boolean tracked, ExceptionPolicy onException) {
         return new SubscriptionPlan(
                 "s0",
                 "in0",
                 1,
                 "g0",
-                true,
+                tracked,
                 Kind.SINGLE,
                 order,
                 workers,
@@ -58,7 +62,7 @@ class RulesTest {
                 Protocol.EAGER,
                 10,
                 OptionalInt.empty(),
-                ExceptionPolicy.RETRY,
+                onException,
                 DecodePolicy.DROP,
                 Duration.ZERO,
                 Duration.ZERO,
@@ -145,6 +149,16 @@ class RulesTest {
     }
 
     @Test
+    @DisplayName("3.8: a worker that takes another record of a partition that it has met given up is seen")
+    void givenUpAgain() {
+        SubscriptionPlan shared = plan(Order.NONE, 2);
+        deliveries.leave(life, shared, enter(shared, new HandMadeContext(life, 7, 1, true)), End.SETTLED);
+        unbroken();
+        enter(shared, new HandMadeContext(life, 8, 1, true));
+        broken("3.8 given up");
+    }
+
+    @Test
     @DisplayName("A handler in order, with a retry, breaks nothing")
     void inOrder() {
         deliveries.leave(life, subscription, enter(7, 1), End.AGAIN);
@@ -177,6 +191,25 @@ class RulesTest {
         positions.check();
         commit(0);
         positions.check();
+        broken("3.3 never back");
+    }
+
+    @Test
+    @DisplayName("2.3: under Auto a committed offset may go back to a record that failed the service, and to no other")
+    void backToWhatFailed() {
+        SubscriptionPlan auto = plan(Order.ONE_LANE, 1, false, ExceptionPolicy.FAIL_FAST);
+        PositionRules ofAuto =
+                new PositionRules(new RunPlan(1, List.of(auto), 1, false, false), kafka, records, violations, trace);
+        write("r1", "r2", "r3");
+        List.of("r1", "r2", "r3").forEach(id -> records.met(auto, id));
+        records.failed(auto, PARTITION, 2);
+        commit(3);
+        ofAuto.check();
+        commit(2);
+        ofAuto.check();
+        unbroken();
+        commit(1);
+        ofAuto.check();
         broken("3.3 never back");
     }
 

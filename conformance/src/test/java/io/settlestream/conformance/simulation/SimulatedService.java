@@ -286,8 +286,11 @@ final class SimulatedService {
     private void left(SubscriptionPlan subscription, Context<Life> context, End end, String how) {
         boolean late = context.cancelled();
         rules.leave(context.state(), subscription, context, end);
+        TopicPartition partition = new TopicPartition(context.topic(), context.partition());
         if (end == End.SETTLED && !late) {
-            records.settled(subscription, new TopicPartition(context.topic(), context.partition()), context.offset());
+            records.settled(subscription, partition, context.offset());
+        } else if (end == End.FAILED) {
+            records.failed(subscription, partition, context.offset());
         }
         trace.add(context.state() + " " + subscription.name() + " " + where(context) + " attempt " + context.attempt()
                 + " " + how + (late ? ", too late" : ""));

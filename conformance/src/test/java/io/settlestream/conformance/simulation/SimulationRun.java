@@ -37,6 +37,7 @@ final class SimulationRun {
     private final DeliveryRules deliveries;
     private final PositionRules positions;
     private final StopRules stops;
+    private final InFlightRules inFlight;
     private final Accidents accidents;
     private final Input input;
     private final App<Life> app;
@@ -57,6 +58,7 @@ final class SimulationRun {
         deliveries = new DeliveryRules(violations);
         positions = new PositionRules(plan, kafka, records, violations, trace);
         stops = new StopRules(plan, kafka, deliveries, violations);
+        inFlight = new InFlightRules(violations);
         accidents = new Accidents(kafka, trace);
         for (SubscriptionPlan subscription : plan.subscriptions()) {
             kafka.topic(subscription.topic(), subscription.partitions());
@@ -289,18 +291,7 @@ final class SimulationRun {
             }
             return;
         }
-        for (Health.Subscription each : health.subscriptions()) {
-            SubscriptionPlan subscription = plan.subscription(each.name());
-            long most = subscription.inFlightBound();
-            for (Health.Partition partition : each.partitions()) {
-                if (partition.openRecords() > most) {
-                    violations.add(
-                            "5.2 in flight",
-                            member + " has " + partition.openRecords() + " open records of " + partition.topic() + "-"
-                                    + partition.partition() + ", more than " + most);
-                }
-            }
-        }
+        health.subscriptions().forEach(each -> inFlight.check(member.current(), plan.subscription(each.name()), each));
     }
 
     private boolean mayFail() {

@@ -99,9 +99,9 @@ record SubscriptionPlan(
         return "out-" + name;
     }
 
-    /** How many records of a partition may be open: the whole limit, if it is the only one, and one poll. */
-    long inFlightBound() {
-        return inFlight.orElse(2 * maxPollRecords) + maxPollRecords;
+    /** How many records of a partition may be open if a member owns so many: its share of the limit, and one poll. */
+    long inFlightBound(int owned) {
+        return Math.max(1, inFlight.orElse(2 * maxPollRecords) / Math.max(1, owned)) - 1 + maxPollRecords;
     }
 
     /** Whether a record can stop the service. */

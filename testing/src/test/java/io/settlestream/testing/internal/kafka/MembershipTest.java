@@ -408,8 +408,7 @@ class MembershipTest {
         test.settle(a, b);
 
         assertThat(group.state()).isEqualTo("Stable");
-        assertThat(test.takeHeard())
-                .containsExactly("b revoked [topic-2]", "b assigned []", "b assigned [topic-2]");
+        assertThat(test.takeHeard()).containsExactly("b revoked [topic-2]", "b assigned []", "b assigned [topic-2]");
     }
 
     @ParameterizedTest
