@@ -19,6 +19,9 @@ sealed interface Ground permits InProcessGround, LiveGround {
 
         /** Ends it as {@code kill -9} does. */
         void crash();
+
+        /** The start has failed, or hangs: nothing of it must go on behind the test's back, if that can be helped. */
+        void abandonStart();
     }
 
     Launched process(String name);

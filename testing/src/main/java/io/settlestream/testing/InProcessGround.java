@@ -119,6 +119,11 @@ final class InProcessGround implements Ground {
         }
 
         @Override
+        public void abandonStart() {
+            crash();
+        }
+
+        @Override
         public void crash() {
             simulation.requireTest();
             threads.die();

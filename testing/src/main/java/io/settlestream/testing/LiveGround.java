@@ -1,6 +1,7 @@
 package io.settlestream.testing;
 
 import io.settlestream.Health;
+import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.spi.AppEnvironment;
 import io.settlestream.spi.AppObserver;
 import io.settlestream.spi.KafkaClients;
@@ -16,6 +17,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -38,12 +40,26 @@ final class LiveGround implements Ground {
     private static final Duration COMMIT_PATIENCE = Duration.ofSeconds(15);
 
     private final String bootstrapServers;
+    private final Map<String, Object> connection;
     private final Admin admin;
     private final TestClock clock = new RealClock();
 
-    LiveGround(String bootstrapServers) {
+    /**
+     * @param brokers the application's; what the first one says about its clients, such as how to authenticate, holds for
+     *     those of the test, too
+     */
+    LiveGround(String bootstrapServers, List<KafkaBroker> brokers) {
         this.bootstrapServers = bootstrapServers;
-        this.admin = Admin.create(Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers));
+        this.connection = new HashMap<>();
+        brokers.stream().findFirst().ifPresent(broker -> {
+            connection.putAll(broker.config());
+            connection.putAll(broker.pluginConfig());
+        });
+        connection
+                .keySet()
+                .removeIf(property -> !AdminClientConfig.configNames().contains(property));
+        connection.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
+        this.admin = Admin.create(connection);
     }
 
     private static UnsupportedOperationException lacking(String what) {
@@ -63,6 +79,12 @@ final class LiveGround implements Ground {
             @Override
             public void crash() {
                 throw lacking("crash()");
+            }
+
+            @Override
+            public void abandonStart() {
+                // A start that fails closes what it has opened, and one that hangs on a cluster ends by its own
+                // timeouts.
             }
         };
     }
@@ -196,14 +218,11 @@ final class LiveGround implements Ground {
     public List<TestRecord> records(String topic) {
         Map<TopicPartition, Long> ends = ends(topic);
         List<TestRecord> records = new ArrayList<>();
-        try (Consumer<byte[], byte[]> consumer = new KafkaConsumer<>(
-                Map.of(
-                        ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                        bootstrapServers,
-                        ConsumerConfig.ISOLATION_LEVEL_CONFIG,
-                        "read_committed"),
-                new ByteArrayDeserializer(),
-                new ByteArrayDeserializer())) {
+        Map<String, Object> reading = new HashMap<>(connection);
+        reading.keySet().removeIf(property -> !ConsumerConfig.configNames().contains(property));
+        reading.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+        try (Consumer<byte[], byte[]> consumer =
+                new KafkaConsumer<>(reading, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             consumer.assign(ends.keySet());
             consumer.seekToBeginning(ends.keySet());
             while (ends.entrySet().stream().anyMatch(end -> consumer.position(end.getKey()) < end.getValue())) {

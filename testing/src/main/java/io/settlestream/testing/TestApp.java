@@ -68,6 +68,9 @@ public final class TestApp<S> implements AutoCloseable {
 
     private Ground.@Nullable Launched process;
     private @Nullable RunningApp running;
+    /** The subscriptions as they were when the application was last started: their names and groups do not change. */
+    private List<Health.Subscription> subscriptions = List.of();
+
     private boolean closed;
 
     /** The test's own producer to one of the application's brokers. */
@@ -193,7 +196,13 @@ public final class TestApp<S> implements AutoCloseable {
                 throw new IllegalStateException("on(TestKafka) and startLive(...) name two Kafkas; keep one of them");
             }
             return new TestApp<>(
-                            app, new LiveGround(bootstrapServers), null, true, new ArrayList<>(), settleLimit, false)
+                            app,
+                            new LiveGround(bootstrapServers, app.brokers()),
+                            null,
+                            true,
+                            new ArrayList<>(),
+                            settleLimit,
+                            false)
                     .begin();
         }
     }
@@ -221,12 +230,14 @@ public final class TestApp<S> implements AutoCloseable {
         }
         boolean started = false;
         try {
-            running = call("start of " + app.name(), () -> app.start(launched.environment(recorder)));
+            RunningApp begun = call("start of " + app.name(), () -> app.start(launched.environment(recorder)));
+            running = begun;
+            subscriptions = begun.health().subscriptions();
             started = true;
         } finally {
             if (!started) {
                 apps.remove(this);
-                launched.crash(); // a start that hangs must not go on behind the test's back
+                launched.abandonStart();
             }
         }
     }
@@ -380,8 +391,9 @@ public final class TestApp<S> implements AutoCloseable {
      * @throws IllegalArgumentException if there is none of this name
      */
     public TestSubscription subscription(String name) {
+        requireOpen();
         List<String> names =
-                health().subscriptions().stream().map(Health.Subscription::name).toList();
+                subscriptions.stream().map(Health.Subscription::name).toList();
         if (!names.contains(name)) {
             throw new IllegalArgumentException(
                     app.name() + " has no subscription " + name + "; it has " + (names.isEmpty() ? "none" : names));
@@ -417,9 +429,9 @@ public final class TestApp<S> implements AutoCloseable {
 
     /** What a group has committed. */
     public TestGroup group(String name) {
-        Set<String> groups = health().subscriptions().stream()
-                .map(Health.Subscription::group)
-                .collect(Collectors.toUnmodifiableSet());
+        requireOpen();
+        Set<String> groups =
+                subscriptions.stream().map(Health.Subscription::group).collect(Collectors.toUnmodifiableSet());
         if (!groups.contains(name)) {
             throw new IllegalArgumentException(app.name() + " is in no group " + name + "; it is in "
                     + groups.stream().sorted().toList());
@@ -560,13 +572,16 @@ public final class TestApp<S> implements AutoCloseable {
             if (stopping != null) {
                 ShutdownResult unused = stop(stopping);
             }
-            for (Publishing publishing : publishers.values()) {
-                ShutdownResult unused = stop(publishing.sender);
-            }
         } finally {
-            abandon();
-            if (ownsGround) {
-                ground.close();
+            try {
+                for (Publishing publishing : publishers.values()) {
+                    ShutdownResult unused = stop(publishing.sender);
+                }
+            } finally {
+                abandon();
+                if (ownsGround) {
+                    ground.close();
+                }
             }
         }
     }

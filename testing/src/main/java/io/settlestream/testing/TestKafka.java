@@ -226,6 +226,29 @@ public final class TestKafka implements AutoCloseable {
         return this;
     }
 
+    /**
+     * Lets the open transaction of a transactional id time out now: it is aborted, and its producer learns of that by what
+     * it asks for next.
+     *
+     * @throws IllegalArgumentException if no producer has used the id
+     * @throws IllegalStateException if no transaction of it is open
+     */
+    public TestKafka expireTransaction(String transactionalId) {
+        kafka.expireTransaction(transactionalId);
+        return this;
+    }
+
+    /**
+     * Makes somebody else the holder of a transactional id, as a second instance does that starts with it: the producer
+     * that held it is fenced, and its open transaction aborted.
+     *
+     * @throws IllegalArgumentException if no producer has used the id
+     */
+    public TestKafka fence(String transactionalId) {
+        kafka.fence(transactionalId);
+        return this;
+    }
+
     /** Makes a group assign its partitions anew. */
     public TestKafka rebalance(String group) {
         kafka.group(group).rebalance();

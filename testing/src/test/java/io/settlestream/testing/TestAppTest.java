@@ -22,7 +22,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.InvalidTxnStateException;
+import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.DisplayName;
@@ -375,6 +378,40 @@ class TestAppTest {
     }
 
     @Test
+    @DisplayName("11.4: a transaction can time out or lose its producer's id, in a line each")
+    void transactions() {
+        try (TestKafka kafka = TestKafka.create().topic("prices", 1)) {
+            Producer<byte[], byte[]> producer = kafka.clients().producer(Map.of("transactional.id", "pricing"));
+            producer.initTransactions();
+            producer.beginTransaction();
+            producer.send(new ProducerRecord<>("prices", new byte[] {1}));
+            producer.flush();
+
+            kafka.expireTransaction("pricing");
+            kafka.topic("prices").isEmpty();
+            assertThatThrownBy(producer::commitTransaction).isInstanceOf(InvalidTxnStateException.class);
+            producer.close();
+
+            Producer<byte[], byte[]> next = kafka.clients().producer(Map.of("transactional.id", "pricing"));
+            next.initTransactions();
+            next.beginTransaction();
+            next.send(new ProducerRecord<>("prices", new byte[] {2}));
+            next.flush();
+            kafka.fence("pricing");
+            assertThatThrownBy(next::commitTransaction).isInstanceOf(ProducerFencedException.class);
+            kafka.topic("prices").isEmpty();
+            next.close();
+
+            assertThatThrownBy(() -> kafka.expireTransaction("pricing"))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("pricing");
+            assertThatThrownBy(() -> kafka.fence("prices"))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll("prices", "[pricing]");
+        }
+    }
+
+    @Test
     @DisplayName("11.4: while a log is paused its records are not seen")
     void pauseLog() {
         try (TestApp<Bank> app = TestApp.start(Payouts.acking())) {
@@ -619,6 +656,8 @@ class TestAppTest {
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("stop() or crash()");
             app.crash();
+            app.subscription("payouts").hasCalls(0);
+            app.group("payouts").hasCommitted("payouts", 0, 0);
             assertThatThrownBy(() -> app.isRunning())
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("restart()");

@@ -1,8 +1,11 @@
 package io.settlestream.conformance.rules;
 
+import io.settlestream.DecodePolicy;
+import io.settlestream.ExceptionPolicy;
 import io.settlestream.HandlerOutcome;
 import io.settlestream.Health;
 import io.settlestream.NoState;
+import io.settlestream.StartupException;
 import io.settlestream.Subscriber;
 import io.settlestream.testing.TestApp;
 import java.time.Duration;
@@ -16,7 +19,14 @@ final class AutoRules {
     private AutoRules() {}
 
     static List<Scenario> scenarios() {
-        return List.of(atHandOver(), atClose(), atRevocation(), pastTheUndecodable(), retryIsUnsupported());
+        return List.of(
+                atHandOver(),
+                atClose(),
+                atRevocation(),
+                pastTheUndecodable(),
+                retryIsUnsupported(),
+                retryPolicies(),
+                failFastKeepsTheRecord());
     }
 
     private static Scenario atHandOver() {
@@ -157,6 +167,53 @@ final class AutoRules {
                         unsupported: 2
                         retried: 0
                         committed: 0@3
+                        """);
+    }
+
+    private static Scenario retryPolicies() {
+        return Scenario.of("policies that would bring a record back are refused at startup", "2.3")
+                .play(
+                        stage -> {
+                            stage.topic("orders", 1);
+                            try {
+                                stage.start(
+                                        stage.handled(stage.auto("orders"), (value, context) -> HandlerOutcome.ack()),
+                                        mount -> mount.onException(ExceptionPolicy.RETRY)
+                                                .onDecodeFailure(DecodePolicy.RETRY));
+                            } catch (StartupException e) {
+                                stage.note("problems", e.problems().size());
+                                stage.note("of exceptions", e.problems().get(0).contains("onException(RETRY)"));
+                                stage.note("of decoding", e.problems().get(1).contains("onDecodeFailure(RETRY)"));
+                            }
+                        },
+                        """
+                        problems: 2
+                        of exceptions: true
+                        of decoding: true
+                        """);
+    }
+
+    private static Scenario failFastKeepsTheRecord() {
+        return Scenario.of("under FAIL_FAST the record that failed is not committed by the stop", "2.3", "1.5")
+                .play(
+                        stage -> {
+                            stage.topic("orders", 1);
+                            stage.write("orders", 0, "a", "b", "c");
+                            TestApp<NoState> app = stage.start(
+                                    stage.handled(stage.auto("orders"), (value, context) -> {
+                                        if (value.equals("b")) {
+                                            throw new IllegalStateException("b is bad");
+                                        }
+                                        return HandlerOutcome.ack();
+                                    }),
+                                    mount -> mount.onException(ExceptionPolicy.FAIL_FAST));
+                            stage.settle();
+                            app.stop();
+                            app.hasFailed(IllegalStateException.class);
+                            stage.note("committed", stage.committed("orders"));
+                        },
+                        """
+                        committed: 0@1
                         """);
     }
 }

@@ -293,7 +293,8 @@ final class PollLoop {
             return;
         }
         long now = scheduler.nanoTime();
-        // In the order of the fetch, which nextOffsets() does not keep and which differs from JVM to JVM there.
+        // In the order in which the client hands partitions out: that of nextOffsets() differs from JVM to JVM even
+        // where the client's own does not, and then a seeded run could not be had again.
         for (TopicPartition name : records.partitions()) {
             OwnedPartition owned = assignment.owned(name);
             if (owned != null) {

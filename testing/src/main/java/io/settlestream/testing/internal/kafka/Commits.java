@@ -106,7 +106,8 @@ final class Commits {
             throw e;
         } catch (RuntimeException e) {
             failure = e;
-            fenced = e instanceof FencedInstanceIdException;
+            // Once fenced, always fenced: a later failure of another kind does not change that.
+            fenced |= e instanceof FencedInstanceIdException;
         }
         completed.add(new Completed(
                 callback == null ? Commits::logFailure : callback, offsets, failure, waiting.deadline(late)));

@@ -118,6 +118,25 @@ public final class InProcessKafka {
         cluster.change(() -> cluster.require(topic).partitions().forEach(PartitionLog::compact));
     }
 
+    /**
+     * Lets the open transaction of an id time out now.
+     *
+     * @throws IllegalArgumentException if no producer has used the id
+     * @throws IllegalStateException if no transaction of it is open
+     */
+    public void expireTransaction(String transactionalId) {
+        cluster.change(() -> cluster.transactions().expire(transactionalId));
+    }
+
+    /**
+     * Makes somebody else the holder of a transactional id, as another instance does that starts with it.
+     *
+     * @throws IllegalArgumentException if no producer has used the id
+     */
+    public void fence(String transactionalId) {
+        cluster.change(() -> cluster.transactions().fence(transactionalId));
+    }
+
     /** From now on readers see nothing new of a topic, while producers go on. */
     public void pause(String topic) {
         cluster.change(() -> cluster.require(topic).partitions().forEach(PartitionLog::pause));

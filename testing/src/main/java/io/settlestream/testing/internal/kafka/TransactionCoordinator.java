@@ -2,7 +2,7 @@ package io.settlestream.testing.internal.kafka;
 
 import io.settlestream.spi.TimeSource.Timer;
 import java.time.Duration;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
@@ -70,7 +70,7 @@ final class TransactionCoordinator {
     }
 
     private final Cluster cluster;
-    private final Map<String, Transaction> transactions = new HashMap<>();
+    private final Map<String, Transaction> transactions = new LinkedHashMap<>();
 
     TransactionCoordinator(Cluster cluster) {
         this.cluster = cluster;
@@ -171,6 +171,29 @@ final class TransactionCoordinator {
                     .schedule(
                             Duration.ofMillis(transaction.timeoutMs + late),
                             () -> cluster.change(() -> timedOut(transaction, producer)));
+        }
+        return transaction;
+    }
+
+    /** An operator lets a transaction time out now: it is aborted, and its producer learns of that by its next request. */
+    void expire(String id) {
+        Transaction transaction = known(id);
+        if (transaction.state != State.ONGOING) {
+            throw new IllegalStateException("No transaction of " + id + " is open, so none can time out");
+        }
+        end(transaction, false);
+    }
+
+    /** Another producer becomes the holder of an id: the one before it is fenced and its transaction aborted. */
+    void fence(String id) {
+        Identity unused = init(id, known(id).timeoutMs);
+    }
+
+    private Transaction known(String id) {
+        Transaction transaction = transactions.get(id);
+        if (transaction == null) {
+            throw new IllegalArgumentException(
+                    "No producer has used the transactional id " + id + "; there are " + transactions.keySet());
         }
         return transaction;
     }

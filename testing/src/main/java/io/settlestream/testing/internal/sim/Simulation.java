@@ -56,6 +56,9 @@ public final class Simulation implements Host, AutoCloseable {
     /** How long a drive waits, in real time, for the world outside. */
     public static final Duration PATIENCE = Duration.ofSeconds(10);
 
+    /** More turns than any reaction of a test needs within one moment of its time; some seconds of real time. */
+    private static final long MOST_TURNS = 2_000_000;
+
     /** How often the driver looks whether the thread that has the turn runs. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
@@ -69,7 +72,11 @@ public final class Simulation implements Host, AutoCloseable {
     private final ReentrantLock driving = new ReentrantLock();
 
     private final Choices choices;
-    private final Duration patience;
+    /** After so many looks, without any progress, the driver is out of patience. Looks do not count while a debugger halts. */
+    private final long patientLooks;
+    /** After so many turns without time going on, threads are not expected to come to rest any more. */
+    private final long mostTurns;
+
     private final Timers timers = new Timers();
     private final Map<Thread, Strand> strands = new ConcurrentHashMap<>();
     private final List<Strand> ready = new ArrayList<>();
@@ -89,26 +96,30 @@ public final class Simulation implements Host, AutoCloseable {
     private volatile long changes;
     private long turns;
     private long outsiders;
+    /** How often a thread outside has come back or ended. */
+    private long outsideMoves;
+
     private volatile boolean closed;
 
-    private Simulation(Choices choices, Duration patience) {
+    private Simulation(Choices choices, Duration patience, long mostTurns) {
         this.choices = choices;
-        this.patience = patience;
+        this.patientLooks = patience.toNanos() / LOOK_NANOS;
+        this.mostTurns = mostTurns;
     }
 
     /** One in which everything takes its usual course. */
     public static Simulation usual() {
-        return new Simulation(Choices.usual(), PATIENCE);
+        return new Simulation(Choices.usual(), PATIENCE, MOST_TURNS);
     }
 
     /** One in which chance decides what is open, the same way for the same seed. */
     public static Simulation seeded(long seed) {
-        return new Simulation(Choices.seeded(seed), PATIENCE);
+        return new Simulation(Choices.seeded(seed), PATIENCE, MOST_TURNS);
     }
 
-    /** For tests of the simulation: another patience with the world outside. */
+    /** For tests of the simulation: less patience with the world outside, and with threads that never rest. */
     static Simulation impatient(Duration patience) {
-        return new Simulation(Choices.usual(), patience);
+        return new Simulation(Choices.usual(), patience, 10_000);
     }
 
     public OptionalLong seed() {
@@ -457,6 +468,7 @@ public final class Simulation implements Host, AutoCloseable {
         if (hadTurn) {
             passTurn();
         } else {
+            outsideMoves++;
             wakeDriver();
         }
     }
@@ -602,8 +614,9 @@ public final class Simulation implements Host, AutoCloseable {
                 if (reached.getAsBoolean()) {
                     return End.REACHED;
                 }
+                long seenMoves = outsideMoves();
                 if (waitForOutside.getAsBoolean()) {
-                    if (!awaitReady(reached)) {
+                    if (!awaitReady(reached, seenMoves)) {
                         return End.OUTSIDE;
                     }
                 } else if (!passTime(until)) {
@@ -721,13 +734,14 @@ public final class Simulation implements Host, AutoCloseable {
 
     /** Lets threads run until none is ready; false if that does not end. */
     private boolean runReady() {
-        long patienceEnd = System.nanoTime() + TimeUnit.NANOSECONDS.convert(patience);
-        long seenTurns = -1;
-        int blocked = 0;
         lock.lock();
         try {
             driver = Thread.currentThread();
             halt = false;
+            long firstTurn = turns;
+            long seenTurn = -1;
+            int same = 0;
+            int blocked = 0;
             while (true) {
                 if (holder == null) {
                     if (halt && canRun()) {
@@ -738,21 +752,16 @@ public final class Simulation implements Host, AutoCloseable {
                         return true;
                     }
                 }
-                lock.unlock();
-                try {
-                    LockSupport.parkNanos(this, LOOK_NANOS);
-                } finally {
-                    lock.lock();
-                }
-                boolean late = System.nanoTime() - patienceEnd > 0;
-                halt = late;
+                look();
+                halt = turns - firstTurn > mostTurns;
                 Strand running = holder;
                 if (running != null) {
-                    blocked = turns == seenTurns && running.blockedOutside() ? blocked + 1 : 0;
-                    seenTurns = turns;
-                    if (blocked >= BLOCKED_LOOKS
-                            || (late && System.nanoTime() - patienceEnd > LOOK_NANOS * BLOCKED_LOOKS)) {
+                    same = turns == seenTurn ? same + 1 : 0;
+                    blocked = same > 0 && running.blockedOutside() ? blocked + 1 : 0;
+                    seenTurn = turns;
+                    if (blocked >= BLOCKED_LOOKS || same >= patientLooks) {
                         goOnWithout(running);
+                        same = 0;
                         blocked = 0;
                     }
                 }
@@ -763,6 +772,16 @@ public final class Simulation implements Host, AutoCloseable {
         }
     }
 
+    /** With the lock, which is given back meanwhile: waits for something to happen, or for a moment. */
+    private void look() {
+        lock.unlock();
+        try {
+            LockSupport.parkNanos(this, LOOK_NANOS);
+        } finally {
+            lock.lock();
+        }
+    }
+
     /** With the lock: a thread that has the turn does not use it. */
     private void goOnWithout(Strand strand) {
         strand.state = Strand.State.OUTSIDE;
@@ -770,20 +789,23 @@ public final class Simulation implements Host, AutoCloseable {
         outsiders++;
     }
 
-    /** Waits, in real time, until the world outside has made something ready or what was to be reached is. */
-    private boolean awaitReady(BooleanSupplier reached) {
-        long patienceEnd = System.nanoTime() + TimeUnit.NANOSECONDS.convert(patience);
+    /**
+     * Waits, in real time, until the world outside has made something ready or what was to be reached is.
+     *
+     * @param seenMoves how often threads outside had moved before it was found that they are to be waited for: one that has
+     *     moved since may be what that was about
+     */
+    private boolean awaitReady(BooleanSupplier reached, long seenMoves) {
         lock.lock();
         try {
             driver = Thread.currentThread();
-            long outside = countOutside();
-            while (!canRun() && outside == countOutside()) {
-                if (System.nanoTime() - patienceEnd > 0) {
+            for (int looks = 0; !canRun() && seenMoves == outsideMoves; looks++) {
+                if (looks >= patientLooks) {
                     return false;
                 }
+                look();
                 lock.unlock();
                 try {
-                    LockSupport.parkNanos(this, LOOK_NANOS);
                     if (reached.getAsBoolean()) {
                         return true;
                     }
@@ -798,8 +820,13 @@ public final class Simulation implements Host, AutoCloseable {
         }
     }
 
-    private long countOutside() {
-        return strands.values().stream().filter(Simulation::isOutside).count();
+    private long outsideMoves() {
+        lock.lock();
+        try {
+            return outsideMoves;
+        } finally {
+            lock.unlock();
+        }
     }
 
     // --- the end

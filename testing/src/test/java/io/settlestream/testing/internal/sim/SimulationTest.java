@@ -225,6 +225,35 @@ class SimulationTest {
     }
 
     @Test
+    @DisplayName("A thread that comes back while the driver decides to wait for it is not waited for")
+    void backAlready() {
+        simulation = Simulation.impatient(Duration.ofSeconds(5));
+        process = simulation.process("app");
+        CountDownLatch latch = new CountDownLatch(1);
+        start("outsider", () -> {
+            awaitUninterruptibly(latch);
+            process.park(this);
+        });
+        simulation.runNow();
+        assertThat(simulation.anyOutside()).isTrue();
+
+        // The driver is told to wait, and by then there is nothing to wait for any more.
+        AtomicInteger asked = new AtomicInteger();
+        End end = simulation.drive(() -> false, 0, () -> {
+            if (asked.incrementAndGet() > 1) {
+                return false;
+            }
+            latch.countDown();
+            while (simulation.anyOutside()) {
+                Thread.onSpinWait();
+            }
+            return true;
+        });
+
+        assertThat(end).isEqualTo(End.TIME_UP);
+    }
+
+    @Test
     @DisplayName("What nobody outside sets free is given up after the patience")
     void patience() {
         simulation = Simulation.impatient(Duration.ofMillis(100));
