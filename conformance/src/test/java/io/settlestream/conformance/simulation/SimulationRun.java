@@ -316,8 +316,8 @@ final class SimulationRun {
             leaveBare();
         }
         input.finish();
-        // Sessions of members that are gone end, and so do their transactions.
-        kafka.advance(accidentLately() ? RECOVERY : Duration.ofSeconds(1));
+        // Sessions of members that are gone end, and so do their transactions; so do handlers that may still fail a service.
+        kafka.advance(accidentLately() || mayFail() ? RECOVERY : Duration.ofSeconds(1));
         look();
         for (Member member : members) {
             if (!member.up() && (random.nextBoolean() || members.stream().noneMatch(Member::up))) {
