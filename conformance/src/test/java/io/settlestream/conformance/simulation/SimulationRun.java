@@ -316,7 +316,7 @@ final class SimulationRun {
             leaveBare();
         }
         input.finish();
-        // Sessions of members that are gone end, and so do their transactions; so do handlers that may still fail a service.
+        // Sessions of members that are gone end, so do their transactions, and handlers that may still fail a service.
         kafka.advance(accidentLately() || mayFail() ? RECOVERY : Duration.ofSeconds(1));
         look();
         for (Member member : members) {
