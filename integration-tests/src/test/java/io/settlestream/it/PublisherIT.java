@@ -319,7 +319,7 @@ class PublisherIT {
             paused.createTopic("paused", 1);
             KafkaBroker broker = KafkaBroker.of(paused.bootstrapServers())
                     .flushTimeout(Duration.ofMillis(300))
-                    .producerConfig("buffer.memory", 65_536);
+                    .producerConfig("buffer.memory", 98_304);
             KafkaPublish publish = KafkaPublish.to("paused").queueTimeout(Duration.ofMillis(50));
             try (RunningApp app = SettleStream.app("publisher", "1")
                     .withBroker(broker, scope -> site.set(scope.publisher(publish)))

@@ -468,7 +468,7 @@ class ReplyIT {
 
         try (RunningApp app = Services.start(
                 clients.environment(),
-                Services.broker().producerConfig("buffer.memory", 65_536),
+                Services.broker().producerConfig("buffer.memory", 98_304),
                 subscriber,
                 mount -> mount.retryBackoff(Duration.ofMillis(5), Duration.ofMillis(5)))) {
             LiveKafka.eventually(
@@ -504,7 +504,7 @@ class ReplyIT {
 
         try (RunningApp app = Services.start(
                 clients.environment(),
-                Services.broker().producerConfig("buffer.memory", 65_536),
+                Services.broker().producerConfig("buffer.memory", 98_304),
                 subscriber,
                 mount -> mount.workersByKey(2))) {
             LiveKafka.eventually("the fourth waits", () -> seen.size() == 4);

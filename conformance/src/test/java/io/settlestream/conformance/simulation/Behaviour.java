@@ -66,7 +66,7 @@ final class Behaviour {
         if (kind < 60) {
             return Duration.ZERO;
         }
-        return Duration.ofMillis(kind < 95 ? now.nextInt(1, 300) : now.nextInt(300, 20_000));
+        return Duration.ofMillis(kind < 95 ? now.nextInt(1, 300) : now.nextInt(300, 6_000));
     }
 
     private static Answer answer(

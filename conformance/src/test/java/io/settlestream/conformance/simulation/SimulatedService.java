@@ -71,6 +71,13 @@ final class SimulatedService {
                         scope -> plan.subscriptions().forEach(subscription -> include(scope, subscription)));
     }
 
+    /** With short sessions, so that a run need not pass much time for them; the other protocol's are the broker's. */
+    private static KafkaTopic classic(KafkaTopic topic) {
+        return topic.config("group.protocol", "classic")
+                .config("session.timeout.ms", 6_000)
+                .config("heartbeat.interval.ms", 2_000);
+    }
+
     private void include(Scope<Life> scope, SubscriptionPlan subscription) {
         KafkaTopic topic = KafkaTopic.of(subscription.topic())
                 .group(subscription.group())
@@ -81,10 +88,10 @@ final class SimulatedService {
                         subscription.commitInterval().toMillis());
         topic = switch (subscription.protocol()) {
             case EAGER ->
-                topic.config("group.protocol", "classic")
+                classic(topic)
                         .config("partition.assignment.strategy", "org.apache.kafka.clients.consumer.RangeAssignor");
             case COOPERATIVE ->
-                topic.config("group.protocol", "classic")
+                classic(topic)
                         .config(
                                 "partition.assignment.strategy",
                                 "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");

@@ -25,9 +25,7 @@ final class SimulationRun {
     /** A member that is not the application's. */
     private record Bare(String group, String member) {}
 
-    /** Longer than sessions, transactions and back-offs. */
-    private static final Duration RECOVERY = Duration.ofSeconds(75);
-
+    private final Duration recovery;
     private final RunPlan plan;
     private final SplittableRandom random;
     private final TestKafka kafka;
@@ -59,6 +57,7 @@ final class SimulationRun {
         positions = new PositionRules(plan, kafka, records, violations, trace);
         stops = new StopRules(plan, kafka, deliveries, violations);
         inFlight = new InFlightRules(violations);
+        recovery = recovery(plan);
         accidents = new Accidents(kafka, trace);
         for (SubscriptionPlan subscription : plan.subscriptions()) {
             kafka.topic(subscription.topic(), subscription.partitions());
@@ -154,6 +153,13 @@ final class SimulationRun {
 
     private void accident() {
         lastAccident = kafka.clock().now();
+    }
+
+    /** Longer than sessions, transactions, back-offs and the naps of handlers. */
+    private static Duration recovery(RunPlan plan) {
+        boolean longSessions = plan.subscriptions().stream()
+                .anyMatch(subscription -> subscription.protocol() == SubscriptionPlan.Protocol.CONSUMER);
+        return Duration.ofSeconds(longSessions ? 65 : 25);
     }
 
     private Optional<Member> anyMember(boolean up) {
@@ -301,7 +307,7 @@ final class SimulationRun {
     /** Whether something went wrong so shortly ago that a stop or start may suffer from it. */
     private boolean accidentLately() {
         return kafka.faults().left() > 0
-                || kafka.clock().now().isBefore(lastAccident.plus(RECOVERY))
+                || kafka.clock().now().isBefore(lastAccident.plus(recovery))
                 || !bare.isEmpty() && plan.faults();
     }
 
@@ -317,7 +323,7 @@ final class SimulationRun {
         }
         input.finish();
         // Sessions of members that are gone end, so do their transactions, and handlers that may still fail a service.
-        kafka.advance(accidentLately() || mayFail() ? RECOVERY : Duration.ofSeconds(1));
+        kafka.advance(accidentLately() || mayFail() ? recovery : Duration.ofSeconds(1));
         look();
         for (Member member : members) {
             if (!member.up() && (random.nextBoolean() || members.stream().noneMatch(Member::up))) {
