@@ -616,7 +616,7 @@ public final class Simulation implements Host, AutoCloseable {
                 }
                 long seenMoves = outsideMoves();
                 if (waitForOutside.getAsBoolean()) {
-                    if (!awaitReady(reached, seenMoves)) {
+                    if (!awaitReady(() -> reached.getAsBoolean() || !waitForOutside.getAsBoolean(), seenMoves)) {
                         return End.OUTSIDE;
                     }
                 } else if (!passTime(until)) {
@@ -790,12 +790,13 @@ public final class Simulation implements Host, AutoCloseable {
     }
 
     /**
-     * Waits, in real time, until the world outside has made something ready or what was to be reached is.
+     * Waits, in real time, until the world outside has made something ready or there is nothing to wait for any more.
      *
+     * @param enough asked again and again: a thread outside that ran when it was looked at may wait for a lock by now
      * @param seenMoves how often threads outside had moved before it was found that they are to be waited for: one that has
      *     moved since may be what that was about
      */
-    private boolean awaitReady(BooleanSupplier reached, long seenMoves) {
+    private boolean awaitReady(BooleanSupplier enough, long seenMoves) {
         lock.lock();
         try {
             driver = Thread.currentThread();
@@ -806,7 +807,7 @@ public final class Simulation implements Host, AutoCloseable {
                 look();
                 lock.unlock();
                 try {
-                    if (reached.getAsBoolean()) {
+                    if (enough.getAsBoolean()) {
                         return true;
                     }
                 } finally {
