@@ -27,6 +27,9 @@ public final class BatchLane extends Lanes {
     private final ArrayDeque<Slots> blocks = new ArrayDeque<>();
     private final RetryQueue retries;
 
+    /** Of partitions that were paused and are resumed: in front of the blocks. */
+    private final Resumed resumed = new Resumed();
+
     /** The next slot of the head block. */
     private int next;
 
@@ -84,7 +87,7 @@ public final class BatchLane extends Lanes {
             boolean wanted = begin(worker, shown);
             List<Delivery> admitted = new ArrayList<>(taken.size());
             for (Delivery delivery : taken) {
-                if (wanted && delivery.handOver()) {
+                if (wanted && handOver(delivery)) {
                     admitted.add(delivery);
                 }
             }
@@ -133,9 +136,21 @@ public final class BatchLane extends Lanes {
             batch.sort(Delivery::compareByArrival);
         }
         if (batch.isEmpty() && !(ordered && !retries.isEmpty())) {
-            claim(batch);
+            addResumed(batch, false);
+            if (batch.isEmpty()) {
+                addResumed(batch, true);
+                claim(batch);
+            }
         }
         return batch;
+    }
+
+    private void addResumed(List<Delivery> batch, boolean fresh) {
+        Delivery back = batch.size() < maxSize ? resumed.poll(fresh) : null;
+        while (back != null) {
+            batch.add(back);
+            back = batch.size() < maxSize ? resumed.poll(fresh) : null;
+        }
     }
 
     private void claim(List<Delivery> batch) {
@@ -156,7 +171,12 @@ public final class BatchLane extends Lanes {
 
     @Override
     boolean hasWork() {
-        return !stopped && !blocks.isEmpty();
+        return !stopped && !(blocks.isEmpty() && resumed.isEmpty());
+    }
+
+    @Override
+    void onResume(OwnedPartition partition, List<Delivery> kept) {
+        resumed.add(partition, kept);
     }
 
     @Override
@@ -166,6 +186,7 @@ public final class BatchLane extends Lanes {
             next = 0;
         }
         blocks.removeIf(queued -> queued.partition().discarded());
+        resumed.purge();
         retries.purge();
     }
 
@@ -175,6 +196,7 @@ public final class BatchLane extends Lanes {
         halted = false;
         blocks.clear();
         next = 0;
+        resumed.clear();
         retries.clear();
     }
 }

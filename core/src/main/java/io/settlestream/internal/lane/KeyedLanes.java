@@ -264,7 +264,7 @@ public final class KeyedLanes extends Lanes {
                 return null;
             }
             worker.begin(delivery);
-            if (delivery.handOver()) {
+            if (handOver(delivery)) {
                 return delivery;
             }
             ended(worker, delivery);
@@ -341,6 +341,20 @@ public final class KeyedLanes extends Lanes {
     @Override
     boolean hasWork() {
         return !ready.isEmpty();
+    }
+
+    @Override
+    void onResume(OwnedPartition partition, List<Delivery> kept) {
+        // A record is taken and handed over under one lock, so no worker has one in its hands that could overtake
+        // these.
+        partition.letGo();
+        for (Delivery delivery : kept.reversed()) {
+            Lane lane = laneOf(delivery);
+            lane.queue.addFirst(delivery);
+            if (!lane.held() && lane.runnable()) {
+                makeReady(lane);
+            }
+        }
     }
 
     @Override

@@ -48,6 +48,9 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /** What a worker waits for whose record is still in the hands of an earlier handler. */
     private final WaitSet earlierEnded;
 
+    /** What of paused partitions workers have come to. Guarded by the lock. */
+    private final SetAside setAside = new SetAside();
+
     final Scheduler scheduler;
     private final Listener listener;
     private final Workers plan;
@@ -104,6 +107,9 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /** Called with the lock: forgets what is queued of assignments that are over. */
     abstract void onDiscard();
 
+    /** Called with the lock: what was kept of a resumed partition, in order, comes back in front of what is queued of it. */
+    abstract void onResume(OwnedPartition partition, List<Delivery> kept);
+
     /** Called with the lock: a handler has returned that nobody waited for. */
     void onGivenUpEnded() {}
 
@@ -128,8 +134,36 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         lock.lock();
         try {
             stopped = true;
+            // They are not begun any more. Each lies at or behind its partition's position, so a restart reads it
+            // again.
+            setAside.clear();
             onStop(partitions);
             changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** From now on nothing of the partition is begun; what workers come to of it is kept until it is resumed. */
+    public final void pause(OwnedPartition partition) {
+        lock.lock();
+        try {
+            partition.holdBack();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Goes on with a partition where it was paused. */
+    public final void resume(OwnedPartition partition) {
+        lock.lock();
+        try {
+            if (partition.pausedByUser()) {
+                partition.resumed();
+                List<Delivery> kept = setAside.release(partition);
+                onResume(partition, kept);
+                signalWorkers(kept.size());
+            }
         } finally {
             lock.unlock();
         }
@@ -268,6 +302,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         }
         lock.lock();
         try {
+            setAside.purge();
             onDiscard();
             signal();
         } finally {
@@ -303,6 +338,34 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         boolean wanted = givenUp.get() == 0 || awaitEarlierDelivery(unit);
         worker.begin(unit);
         return wanted;
+    }
+
+    /**
+     * Marks a delivery that is shown as handed to a worker; false if it may not be handled. Then it is either not waited
+     * for any more, or kept until its partition is resumed.
+     */
+    final boolean handOver(Delivery delivery) {
+        if (delivery.handOver()) {
+            return true;
+        }
+        lock.lock();
+        try {
+            OwnedPartition partition = delivery.owner();
+            if (!partition.heldBack()) {
+                // Let go in between, perhaps.
+                return delivery.handOver();
+            }
+            if (!stopped && !delivery.cancelled()) {
+                if (partition.pausedByUser()) {
+                    setAside.add(delivery);
+                } else {
+                    onResume(partition, List.of(delivery));
+                }
+            }
+            return false;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** The unit's handler has returned, or the unit was refused; whoever saw it in hand looks again. */

@@ -9,6 +9,7 @@ import io.settlestream.internal.settle.Disposition;
 import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -42,9 +43,12 @@ public final class SharedLane extends Lanes {
     private final ArrayDeque<Block> blocks = new ArrayDeque<>();
     private final RetryQueue retries;
 
+    /** Of partitions that were paused and are resumed: in front of the blocks. */
+    private final Resumed resumed = new Resumed();
+
     private volatile @Nullable Block head;
 
-    /** Whether workers must look under the lock before they claim: there are retries, or the lane has stopped. */
+    /** Whether workers must look under the lock before they claim: something goes first, or the lane has stopped. */
     private volatile boolean attention;
 
     public SharedLane(
@@ -94,8 +98,8 @@ public final class SharedLane extends Lanes {
     void work(Worker worker) throws InterruptedException {
         for (Delivery delivery = take(worker); delivery != null; delivery = take(worker)) {
             Disposition disposition = handler.run(delivery, this);
-            while (disposition == Disposition.RETRY && runAgainAtOnce(delivery)) {
-                disposition = handler.run(delivery, this);
+            while (disposition == Disposition.RETRY && isToRunAgainAtOnce(delivery)) {
+                disposition = handOverAgain(delivery) ? handler.run(delivery, this) : Disposition.DONE;
             }
             if (disposition == Disposition.RETRY) {
                 retry(delivery);
@@ -107,14 +111,15 @@ public final class SharedLane extends Lanes {
     }
 
     /** The first retry comes at once and stays in the worker's hands. */
-    private boolean runAgainAtOnce(Delivery delivery) {
-        if (stopped || backoff.nanosAfter(delivery.attempt()) > 0) {
-            return false;
-        }
+    private boolean isToRunAgainAtOnce(Delivery delivery) {
+        return !stopped && backoff.nanosAfter(delivery.attempt()) == 0;
+    }
+
+    private boolean handOverAgain(Delivery delivery) {
         delivery.nextAttempt();
         // What the attempt before left behind; an interrupt that gives the delivery up comes with a refusal.
         boolean unused = Thread.interrupted();
-        return delivery.handOver();
+        return handOver(delivery);
     }
 
     /** The next delivery, shown as in hand and admitted; null when the lanes are closed. */
@@ -138,7 +143,7 @@ public final class SharedLane extends Lanes {
                     delivery = new Delivery(shared, block.slots, slot);
                 }
             }
-            if (begin(worker, delivery) && delivery.handOver()) {
+            if (begin(worker, delivery) && handOver(delivery)) {
                 return delivery;
             }
             ended(worker, delivery);
@@ -169,8 +174,10 @@ public final class SharedLane extends Lanes {
             return due;
         }
         boolean waiting = !retries.isEmpty();
-        attention = waiting || stopped || halted;
-        return waiting && ordered ? null : claimNext();
+        boolean heldUp = waiting && ordered;
+        Delivery back = heldUp ? null : resumed.poll();
+        attention = waiting || stopped || halted || !resumed.isEmpty();
+        return back != null || heldUp ? back : claimNext();
     }
 
     private @Nullable Delivery claimNext() {
@@ -207,12 +214,19 @@ public final class SharedLane extends Lanes {
     }
 
     @Override
+    void onResume(OwnedPartition partition, List<Delivery> kept) {
+        resumed.add(partition, kept);
+        attention = true;
+    }
+
+    @Override
     void onDiscard() {
         Block block = head;
         if (block != null && block.slots.partition().discarded()) {
             head = null;
         }
         blocks.removeIf(queued -> queued.slots.partition().discarded());
+        resumed.purge();
         retries.purge();
     }
 
@@ -223,6 +237,7 @@ public final class SharedLane extends Lanes {
         halted = false;
         blocks.clear();
         head = null;
+        resumed.clear();
         retries.clear();
     }
 }

@@ -15,7 +15,7 @@ import org.apache.kafka.common.TopicPartition;
  *
  * <p>A partition goes on at half its share, so that pausing and resuming (a round trip to the consumer's network thread
  * under the {@code consumer} group protocol) is not done per record; or with any room at all as soon as a worker has
- * nothing to do, so that room is never left unused.
+ * nothing to do, so that room is never left unused. What the user pauses stays paused however much room there is.
  */
 final class FlowControl {
 
@@ -51,18 +51,18 @@ final class FlowControl {
         boolean hungry = lanes.hungry();
         boolean paused = false;
         for (OwnedPartition partition : owned) {
-            if (!partition.paused() && (stopped || full(partition))) {
+            if (!partition.paused() && (stopped || partition.pausedByUser() || full(partition))) {
                 pause.add(partition.topicPartition());
                 // Listened to from now on; a settlement that came before is seen by looking once more.
                 partition.paused(true);
             }
-            if (partition.paused() && !stopped && (relaxed(partition) || (hungry && !full(partition)))) {
+            if (waitsForRoom(partition) && !stopped && (relaxed(partition) || (hungry && !full(partition)))) {
                 partition.paused(false);
                 if (!pause.remove(partition.topicPartition())) {
                     resume.add(partition.topicPartition());
                 }
             }
-            paused |= partition.paused();
+            paused |= waitsForRoom(partition);
         }
         anyPaused = paused;
         if (!pause.isEmpty()) {
@@ -79,7 +79,12 @@ final class FlowControl {
 
     /** Whether a partition that just settled a record may go on. Any thread. */
     boolean mayGoOn(OwnedPartition partition) {
-        return partition.paused() && relaxed(partition);
+        return waitsForRoom(partition) && relaxed(partition);
+    }
+
+    /** Whether it is paused, and room is what it waits for. */
+    private static boolean waitsForRoom(OwnedPartition partition) {
+        return partition.paused() && !partition.pausedByUser();
     }
 
     /** Whether an idle worker is a reason to look again. Any thread. */

@@ -34,8 +34,15 @@ public final class OwnedPartition {
     private final AtomicLong openBytes = new AtomicLong();
     private final AtomicInteger reportsAwaited = new AtomicInteger();
 
-    /** Records below this offset may still be handed to handlers. */
+    /** Records below this offset may still be handed to handlers; none while they are held back. */
     private volatile long admittedBelow = ALL;
+
+    /** What {@link #admittedBelow} is when nothing is held back. Guarded by this, as what follows: see {@link #letGo}. */
+    private long admittedOtherwise = ALL;
+
+    private boolean heldBack;
+
+    private volatile boolean pausedByUser;
 
     private volatile boolean voided;
 
@@ -125,17 +132,34 @@ public final class OwnedPartition {
 
     /** From now on nothing is handed over but what already was. */
     public void admitNothing() {
-        admittedBelow = NONE;
+        admitBelow(NONE);
     }
 
     /** From now on only records below the highest one already handed over are handed over. */
     public void admitUpToHighestHanded() {
-        admittedBelow = tracker.highestHanded() + 1;
+        admitBelow(tracker.highestHanded() + 1);
+    }
+
+    private synchronized void admitBelow(long offset) {
+        admittedOtherwise = offset;
+        admittedBelow = heldBack ? NONE : offset;
+    }
+
+    /** The user pauses this partition: nothing is handed over until it is resumed and {@linkplain #letGo let go}. */
+    public synchronized void holdBack() {
+        pausedByUser = true;
+        heldBack = true;
+        admittedBelow = NONE;
+    }
+
+    /** The user's pause is over; what was held back meanwhile goes first, so nothing is handed over before that is. */
+    public void resumed() {
+        pausedByUser = false;
     }
 
     /** Ends this assignment's bookkeeping: whatever settles later is stale. */
     public void discard() {
-        admittedBelow = NONE;
+        admitBelow(NONE);
         voided = true;
     }
 
@@ -162,8 +186,30 @@ public final class OwnedPartition {
         return voided;
     }
 
+    /** Whether fetching is paused, for whatever reason. */
     public boolean paused() {
         return paused;
+    }
+
+    /**
+     * Records may be handed over again, unless the user pauses the partition anew. Called by a worker, too, which is why
+     * this and what else decides about admission takes turns.
+     */
+    public synchronized void letGo() {
+        if (!pausedByUser) {
+            heldBack = false;
+            admittedBelow = admittedOtherwise;
+        }
+    }
+
+    /** Whether nothing is handed over because of the user's pause, or because what it kept back goes first. */
+    public synchronized boolean heldBack() {
+        return heldBack;
+    }
+
+    /** Whether the user pauses this partition. */
+    public boolean pausedByUser() {
+        return pausedByUser;
     }
 
     /** Settles a slot. False if it was settled before or the assignment is over: then nothing has changed. */
