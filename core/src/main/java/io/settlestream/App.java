@@ -4,8 +4,10 @@ import io.settlestream.internal.runtime.AppRuntime;
 import io.settlestream.internal.runtime.AppSpec;
 import io.settlestream.internal.runtime.BrokerSpec;
 import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaSource;
 import io.settlestream.spi.AppEnvironment;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -115,14 +117,26 @@ public final class App<S> {
         return spec.brokers().stream().map(BrokerSpec::broker).toList();
     }
 
-    /** The topics that a broker's subscribers read, each once; none if it is not one of {@link #brokers}. */
+    /**
+     * The topics that a broker's subscribers name, each once; a pattern names none. Empty if the broker is not one of
+     * {@link #brokers}.
+     */
     public List<String> topicsRead(KafkaBroker broker) {
         return spec.brokers().stream()
                 .filter(candidate -> candidate.broker() == broker)
                 .flatMap(candidate -> candidate.mounted().stream())
-                .map(mounted -> mounted.topic().name())
+                .flatMap(mounted -> mounted.source().topics().stream())
                 .distinct()
                 .toList();
+    }
+
+    /** What a broker's subscribers read; empty if the broker is not one of {@link #brokers}. */
+    public List<KafkaSource<?>> sources(KafkaBroker broker) {
+        List<KafkaSource<?>> sources = new ArrayList<>();
+        spec.brokers().stream()
+                .filter(candidate -> candidate.broker() == broker)
+                .forEach(candidate -> candidate.mounted().forEach(mounted -> sources.add(mounted.source())));
+        return List.copyOf(sources);
     }
 
     /**

@@ -1,11 +1,12 @@
 package io.settlestream;
 
 import io.settlestream.internal.handle.HandlerSpec;
+import io.settlestream.internal.poll.Reading;
 import io.settlestream.internal.runtime.BrokerSpec;
 import io.settlestream.internal.runtime.MountOptions;
 import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPublish;
-import io.settlestream.kafka.KafkaTopic;
+import io.settlestream.kafka.KafkaSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -20,7 +21,7 @@ final class BrokerScope<S> implements Scope<S> {
     /** Seen by all threads, so that none of them adds something in vain without hearing of it. */
     private volatile boolean done;
 
-    private record Included(KafkaTopic topic, HandlerSpec handler, MountOptions.Draft options) {}
+    private record Included(KafkaSource<?> source, HandlerSpec handler, MountOptions.Draft options) {}
 
     private BrokerScope(KafkaBroker broker) {
         this.broker = broker;
@@ -35,17 +36,18 @@ final class BrokerScope<S> implements Scope<S> {
         }
         List<BrokerSpec.Mounted> mounted = scope.included.stream()
                 .map(each -> new BrokerSpec.Mounted(
-                        each.topic(), each.handler(), each.options().done()))
+                        each.source(), each.handler(), each.options().done()))
                 .toList();
         return new BrokerSpec(broker, mounted, scope.sites);
     }
 
     @Override
     public Mount include(Subscriber<?, ? super S> subscriber) {
-        KafkaTopic topic = subscriber.topic();
-        open("the subscription of " + topic.name());
-        MountOptions.Draft options = new MountOptions.Draft(topic.name());
-        included.add(new Included(topic, subscriber.spec(), options));
+        KafkaSource<?> source = subscriber.source();
+        String read = Reading.of(source).toString();
+        open("the subscription of " + read);
+        MountOptions.Draft options = new MountOptions.Draft(read);
+        included.add(new Included(source, subscriber.spec(), options));
         return new Mount(options);
     }
 

@@ -43,8 +43,8 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      * One subscription.
      *
      * @param name the subscription's name
-     * @param topic what it reads
-     * @param group its consumer group
+     * @param source what it reads: names of topics or partitions, or a pattern
+     * @param group its consumer group, if it is in one
      * @param failure what ended it, if something did
      * @param problems repeated failures that have not gone away, such as commits that fail
      * @param partitions the partitions this member owns
@@ -53,8 +53,8 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      */
     public record Subscription(
             String name,
-            String topic,
-            String group,
+            String source,
+            Optional<String> group,
             Optional<Throwable> failure,
             List<String> problems,
             List<Partition> partitions,

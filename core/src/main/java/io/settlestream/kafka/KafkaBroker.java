@@ -94,19 +94,19 @@ public final class KafkaBroker {
      */
     public KafkaBroker config(String key, Object value) {
         Properties p = properties;
-        return with(new Properties(KafkaTopic.with(p.all, key, value), p.producer, p.plugin));
+        return with(new Properties(SourceOptions.with(p.all, key, value), p.producer, p.plugin));
     }
 
     /** Sets a property of Kafka's Java producer. Unknown names and bad values are refused at startup. */
     public KafkaBroker producerConfig(String key, Object value) {
         Properties p = properties;
-        return with(new Properties(p.all, KafkaTopic.with(p.producer, key, value), p.plugin));
+        return with(new Properties(p.all, SourceOptions.with(p.producer, key, value), p.plugin));
     }
 
     /** Sets a property for an interceptor, metrics reporter or other plug-in of every client; it is not checked. */
     public KafkaBroker pluginConfig(String key, Object value) {
         Properties p = properties;
-        return with(new Properties(p.all, p.producer, KafkaTopic.with(p.plugin, key, value)));
+        return with(new Properties(p.all, p.producer, SourceOptions.with(p.plugin, key, value)));
     }
 
     private KafkaBroker with(Properties other) {

@@ -114,8 +114,8 @@ class LifecycleIT {
         assertThat(health.status()).isEqualTo(Health.Status.RUNNING);
         assertThat(health.healthy()).isTrue();
         assertThat(health.subscriptions()).singleElement().satisfies(subscription -> {
-            assertThat(subscription.topic()).isEqualTo(in);
-            assertThat(subscription.group()).isEqualTo(group);
+            assertThat(subscription.source()).isEqualTo(in);
+            assertThat(subscription.group()).contains(group);
             assertThat(subscription.partitions()).hasSize(1);
         });
         assertThat(running.get().health().status()).isEqualTo(Health.Status.STOPPED);

@@ -304,7 +304,7 @@ class SettlementIT {
             committed(topic, 3);
             assertThat(app.health().subscriptions())
                     .extracting(Health.Subscription::group)
-                    .containsExactly(group, other);
+                    .containsExactly(Optional.of(group), Optional.of(other));
             assertThat(app.health().subscriptions())
                     .allSatisfy(subscription ->
                             assertThat(subscription.counts().acked()).isEqualTo(3));

@@ -25,6 +25,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -59,8 +60,8 @@ class StartIT {
                 .start()) {
 
             assertThat(app.health().subscriptions())
-                    .extracting(Health.Subscription::topic, Health.Subscription::group)
-                    .containsExactly(tuple(first, own), tuple(second, byDefault));
+                    .extracting(Health.Subscription::source, Health.Subscription::group)
+                    .containsExactly(tuple(first, Optional.of(own)), tuple(second, Optional.of(byDefault)));
             assertThat(kafka.members(own)).isEqualTo(1);
             assertThat(kafka.members(byDefault)).isEqualTo(1);
         }

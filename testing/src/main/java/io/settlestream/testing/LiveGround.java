@@ -12,6 +12,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -169,28 +170,39 @@ final class LiveGround implements Ground {
                 open.addAll(open(subscription));
             }
             open.addAll(app.recorder().unanswered());
+            if (open.isEmpty()) {
+                app.reads().forEach(read -> open.addAll(uncommitted(read)));
+            }
         }
         return open;
     }
 
     /** What is committed up to the end has been handled under Tracked and handed over under Auto. */
-    private List<String> open(Health.Subscription subscription) {
+    private List<String> uncommitted(Read read) {
+        List<String> open = new ArrayList<>();
+        Optional<String> group = read.group();
+        if (group.isPresent()) {
+            Map<TopicPartition, OffsetAndMetadata> committed = committed(group.get());
+            topics().stream()
+                    .filter(read.source()::reads)
+                    .forEach(topic -> ends(topic).forEach((partition, end) -> {
+                        OffsetAndMetadata position = committed.get(partition);
+                        if (end > 0 && read.reads(partition) && (position == null || position.offset() < end)) {
+                            open.add(partition + " is committed up to "
+                                    + (position == null ? "nothing" : position.offset()) + " of " + end);
+                        }
+                    }));
+        }
+        return open;
+    }
+
+    private static List<String> open(Health.Subscription subscription) {
         List<String> open = new ArrayList<>();
         subscription.partitions().stream()
                 .filter(partition -> partition.openRecords() > 0 || partition.paused())
                 .forEach(partition -> open.add(partition.topic() + "-" + partition.partition() + " has "
                         + partition.openRecords() + " open records"
                         + (partition.paused() ? " and is paused" : "")));
-        if (open.isEmpty() && topics().contains(subscription.topic())) {
-            Map<TopicPartition, OffsetAndMetadata> committed = committed(subscription.group());
-            ends(subscription.topic()).forEach((partition, end) -> {
-                OffsetAndMetadata position = committed.get(partition);
-                if (end > 0 && (position == null || position.offset() < end)) {
-                    open.add(partition + " is committed up to " + (position == null ? "nothing" : position.offset())
-                            + " of " + end);
-                }
-            });
-        }
         return open;
     }
 

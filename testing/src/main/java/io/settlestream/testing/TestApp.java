@@ -10,7 +10,9 @@ import io.settlestream.RunningApp;
 import io.settlestream.SettleStream;
 import io.settlestream.ShutdownResult;
 import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPartitions;
 import io.settlestream.kafka.KafkaPublish;
+import io.settlestream.kafka.KafkaTopics;
 import io.settlestream.spi.AppObserver;
 import io.settlestream.testing.internal.kafka.InProcessKafka;
 import java.time.Duration;
@@ -21,6 +23,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.common.errors.InvalidTopicException;
@@ -251,14 +254,27 @@ public final class TestApp<S> implements AutoCloseable {
                 Stream.concat(app.topicsRead(broker).stream(), app.topicsWritten(broker).stream())
                         .distinct()
                         .filter(topic -> makesTopics && !cluster.topics().contains(topic))
-                        .forEach(topic -> makeTopic(cluster, topic));
+                        .forEach(topic -> makeTopic(cluster, topic, partitionsRead(broker, topic)));
             }
         }
     }
 
-    private static void makeTopic(InProcessKafka cluster, String topic) {
+    /** One, or as many as the partitions that are read by their numbers need. */
+    private int partitionsRead(KafkaBroker broker, String topic) {
+        return app.sources(broker).stream()
+                .filter(source -> source.reads(topic))
+                .mapToInt(source -> source instanceof KafkaPartitions named ? highest(named) + 1 : 1)
+                .max()
+                .orElse(1);
+    }
+
+    private static int highest(KafkaPartitions source) {
+        return source.partitions().stream().mapToInt(Integer::intValue).max().orElse(0);
+    }
+
+    private static void makeTopic(InProcessKafka cluster, String topic, int partitions) {
         try {
-            cluster.createTopic(topic, 1, Map.of());
+            cluster.createTopic(topic, partitions, Map.of());
         } catch (InvalidTopicException illegal) {
             // No cluster has it either; what the application says to that is what the test is about.
         }
@@ -329,7 +345,7 @@ public final class TestApp<S> implements AutoCloseable {
     private KafkaBroker brokerOf(String topic) {
         List<KafkaBroker> brokers = app.brokers();
         return brokers.stream()
-                .filter(broker -> app.topicsRead(broker).contains(topic))
+                .filter(broker -> app.sources(broker).stream().anyMatch(source -> source.reads(topic)))
                 .findFirst()
                 .orElse(brokers.get(0));
     }
@@ -430,8 +446,9 @@ public final class TestApp<S> implements AutoCloseable {
     /** What a group has committed. */
     public TestGroup group(String name) {
         requireOpen();
-        Set<String> groups =
-                subscriptions.stream().map(Health.Subscription::group).collect(Collectors.toUnmodifiableSet());
+        Set<String> groups = subscriptions.stream()
+                .flatMap(subscription -> subscription.group().stream())
+                .collect(Collectors.toUnmodifiableSet());
         if (!groups.contains(name)) {
             throw new IllegalArgumentException(app.name() + " is in no group " + name + "; it is in "
                     + groups.stream().sorted().toList());
@@ -547,9 +564,9 @@ public final class TestApp<S> implements AutoCloseable {
     }
 
     private String groupOf(String topic) {
-        return health().subscriptions().stream()
-                .filter(subscription -> subscription.topic().equals(topic))
-                .map(Health.Subscription::group)
+        return reads().stream()
+                .filter(read -> read.asMember() && read.source().reads(topic))
+                .flatMap(read -> read.group().stream())
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException(
                         app.name() + " does not read " + topic + "; it reads " + topicsRead()));
@@ -593,6 +610,13 @@ public final class TestApp<S> implements AutoCloseable {
     }
 
     // --- for the ground
+
+    /** What it reads. */
+    List<Read> reads() {
+        return app.brokers().stream()
+                .flatMap(broker -> app.sources(broker).stream().map(source -> new Read(source, broker)))
+                .toList();
+    }
 
     Recorder recorder() {
         return recorder;
@@ -646,7 +670,11 @@ public final class TestApp<S> implements AutoCloseable {
 
     private String topicsRead() {
         return app.brokers().stream()
-                .flatMap(broker -> app.topicsRead(broker).stream())
+                .flatMap(broker -> app.sources(broker).stream())
+                .flatMap(source ->
+                        source instanceof KafkaTopics topics && topics.pattern().isPresent()
+                                ? topics.pattern().map(Pattern::pattern).stream()
+                                : source.topics().stream())
                 .distinct()
                 .toList()
                 .toString();

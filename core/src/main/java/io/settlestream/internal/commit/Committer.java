@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * only of partitions that are still owned. At most one background commit is on its way at a time, so that commits arrive
  * in the order in which they were made.
  */
-public final class Committer {
+public final class Committer implements Commits {
 
     private static final Logger log = LoggerFactory.getLogger(Committer.class);
 
@@ -75,20 +75,21 @@ public final class Committer {
     }
 
     /**
-     * Nanoseconds until {@link #tick} wants to be called. A tick that has come while a commit is on its way waits for the
-     * answer, which arrives in a fetch: asked for at most once per interval, or the poll thread would spin until then.
+     * A tick that has come while a commit is on its way waits for the answer, which arrives in a fetch: asked for at most
+     * once per interval, or the poll thread would spin until then.
      */
+    @Override
     public long untilNextTick() {
         long left = nextTick - time.nanoTime();
         return left > 0 ? left : underWay ? intervalNanos : 0;
     }
 
-    /** Whether some position is ahead of what is committed. */
+    @Override
     public boolean behind(Collection<OwnedPartition> partitions) {
         return underWay || !changed(partitions).isEmpty();
     }
 
-    /** The last failure of a commit, if none has succeeded since, or one that is not answered. Any thread. */
+    @Override
     public @Nullable String problem() {
         Long since = unansweredSince;
         if (problem == null && since != null && time.nanoTime() - since > UNANSWERED.toNanos()) {
@@ -97,7 +98,7 @@ public final class Committer {
         return problem;
     }
 
-    /** Begins a commit in the background if it is time for one and positions have moved. */
+    @Override
     public void tick(Collection<OwnedPartition> partitions) {
         if (underWay || nextTick - time.nanoTime() > 0) {
             return;
@@ -121,11 +122,7 @@ public final class Committer {
         });
     }
 
-    /**
-     * Commits positions that have moved and waits for the answer.
-     *
-     * @return whether nothing is left to commit; a failure has been noted
-     */
+    @Override
     public boolean commitNow(Collection<OwnedPartition> partitions, Duration timeout) {
         Map<OwnedPartition, Position> changed = changed(partitions);
         if (changed.isEmpty()) {
@@ -134,7 +131,7 @@ public final class Committer {
         return commit(changed, timeout);
     }
 
-    /** Commits where partitions start. True if that has succeeded. */
+    @Override
     public boolean commitStarts(Map<OwnedPartition, Position> starts, Duration timeout) {
         return starts.isEmpty() || commit(starts, timeout);
     }

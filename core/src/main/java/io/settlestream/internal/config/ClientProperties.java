@@ -2,7 +2,10 @@ package io.settlestream.internal.config;
 
 import io.settlestream.kafka.Commit;
 import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPartitions;
+import io.settlestream.kafka.KafkaSource;
 import io.settlestream.kafka.KafkaTopic;
+import io.settlestream.kafka.KafkaTopics;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -17,11 +20,11 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Turns a broker and a topic into the properties of Kafka's clients. Mistakes are added to a report, and the rest goes
+ * Turns a broker and a source into the properties of Kafka's clients. Mistakes are added to a report, and the rest goes
  * on with defaults, so that one look finds them all; a caller with problems must not use the settings. Does no I/O.
  *
  * <p>From the weakest to the strongest: defaults of the framework, {@link KafkaBroker#config}, then
- * {@link KafkaTopic#config} or {@link KafkaBroker#producerConfig}, then what the framework owns.
+ * {@link KafkaSource#config} or {@link KafkaBroker#producerConfig}, then what the framework owns.
  */
 public final class ClientProperties {
 
@@ -35,6 +38,7 @@ public final class ClientProperties {
             ConsumerConfig.AUTO_COMMIT_INTERVAL_MS_CONFIG,
             ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG,
             ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+            ConsumerConfig.METADATA_MAX_AGE_CONFIG,
             ConsumerConfig.ISOLATION_LEVEL_CONFIG,
             ConsumerConfig.GROUP_PROTOCOL_CONFIG,
             ProducerConfig.ACKS_CONFIG,
@@ -48,35 +52,37 @@ public final class ClientProperties {
      * The consumer of a subscription.
      *
      * @param commit the subscription's mode, by which {@code enable.auto.commit} is judged
-     * @param group the subscription's own or the broker's default
+     * @param group the subscription's own or the broker's default; none if it is in none
      * @param clientId what the client is called unless the user calls it something else
      * @param subscription the subscription's name, for the report
      * @param problems the report
      */
     public static ConsumerSettings consumer(
             KafkaBroker broker,
-            KafkaTopic topic,
+            KafkaSource<?> source,
             Commit commit,
-            String group,
+            Optional<String> group,
             String clientId,
             String subscription,
             List<String> problems) {
         Report report = new Report(problems);
         String where = "subscription " + subscription;
         List<String> nodes = nodes(broker, report);
-        KafkaNames.topicMistake(topic.name())
+        source.topics()
+                .forEach(topic -> KafkaNames.topicMistake(topic)
+                        .ifPresent(mistake -> report.add(
+                                where,
+                                "the topic name '" + PropertyValue.oneLine(topic) + "' " + mistake
+                                        + ". Name a topic that Kafka can have.")));
+        group.ifPresent(name -> KafkaNames.groupMistake(name)
                 .ifPresent(mistake -> report.add(
                         where,
-                        "the topic name '" + PropertyValue.oneLine(topic.name()) + "' " + mistake
-                                + ". Name a topic that Kafka can have."));
-        KafkaNames.groupMistake(group)
-                .ifPresent(mistake -> report.add(
-                        where,
-                        "the group name '" + PropertyValue.oneLine(group) + "' " + mistake
-                                + ". Name one with KafkaTopic.group or KafkaBroker.defaultGroup."));
+                        "the group name '" + PropertyValue.oneLine(name) + "' " + mistake + ". Name one with "
+                                + type(source) + ".group or KafkaBroker.defaultGroup.")));
 
         Passthrough brokerWide = brokerWide(broker);
-        Passthrough own = new Passthrough(where, "KafkaTopic.config", EnumSet.of(Client.CONSUMER), topic.config());
+        Passthrough own =
+                new Passthrough(where, type(source) + ".config", EnumSet.of(Client.CONSUMER), source.config());
         boolean placeholders = placeholders(brokerWide, own);
         checkEnableAutoCommit(where, List.of(brokerWide, own), commit, report);
 
@@ -85,11 +91,11 @@ public final class ClientProperties {
         properties.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
         properties.put(ConsumerConfig.METADATA_MAX_AGE_CONFIG, METADATA_MAX_AGE_MS);
         properties.putAll(plugins(label(broker), "KafkaBroker.pluginConfig", broker.pluginConfig(), report));
-        properties.putAll(plugins(where, "KafkaTopic.pluginConfig", topic.pluginConfig(), report));
+        properties.putAll(plugins(where, type(source) + ".pluginConfig", source.pluginConfig(), report));
         properties.putAll(brokerWide.check(Client.CONSUMER, placeholders, report));
         properties.putAll(own.check(Client.CONSUMER, placeholders, report));
         properties.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, nodes);
-        properties.put(ConsumerConfig.GROUP_ID_CONFIG, group);
+        group.ifPresent(name -> properties.put(ConsumerConfig.GROUP_ID_CONFIG, name));
         properties.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
         properties.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
         properties.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
@@ -144,6 +150,15 @@ public final class ClientProperties {
                 number(Client.PRODUCER, ProducerConfig.BUFFER_MEMORY_CONFIG, properties),
                 (int) number(Client.PRODUCER, ProducerConfig.MAX_REQUEST_SIZE_CONFIG, properties),
                 Duration.ofMillis(number(Client.PRODUCER, ProducerConfig.MAX_BLOCK_MS_CONFIG, properties)));
+    }
+
+    /** What a source is called where the user makes it. */
+    public static String type(KafkaSource<?> source) {
+        return switch (source) {
+            case KafkaTopic topic -> "KafkaTopic";
+            case KafkaTopics topics -> "KafkaTopics";
+            case KafkaPartitions partitions -> "KafkaPartitions";
+        };
     }
 
     private static Passthrough brokerWide(KafkaBroker broker) {

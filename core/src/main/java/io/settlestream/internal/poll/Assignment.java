@@ -1,6 +1,6 @@
 package io.settlestream.internal.poll;
 
-import io.settlestream.internal.commit.Committer;
+import io.settlestream.internal.commit.Commits;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
@@ -29,7 +29,7 @@ final class Assignment implements ConsumerRebalanceListener {
 
     private final SubscriptionPlan plan;
     private final PollGate gate;
-    private final Committer committer;
+    private final Commits committer;
     private final StartPositions starts;
     private final Lanes lanes;
     private final Settlement settlement;
@@ -51,7 +51,7 @@ final class Assignment implements ConsumerRebalanceListener {
     Assignment(
             SubscriptionPlan plan,
             PollGate gate,
-            Committer committer,
+            Commits committer,
             StartPositions starts,
             Lanes lanes,
             Settlement settlement,
@@ -241,7 +241,7 @@ final class Assignment implements ConsumerRebalanceListener {
         snapshot = List.copyOf(owned.values());
         log.atInfo()
                 .addKeyValue("subscription", plan.name())
-                .addKeyValue("group", plan.group())
+                .addKeyValue("group", plan.groupName())
                 .addKeyValue(what, names)
                 .addKeyValue("owned", owned.size())
                 .log("assignment changed");

@@ -1,7 +1,9 @@
 package io.settlestream.internal.poll;
 
+import io.settlestream.internal.commit.Commits;
 import io.settlestream.internal.commit.Committer;
 import io.settlestream.internal.commit.GroupMoved;
+import io.settlestream.internal.commit.NoCommits;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.health.FailureListener;
@@ -62,10 +64,11 @@ final class PollLoop {
 
     private final Consumer<byte[], byte[]> consumer;
     private final PollGate gate;
-    private final Committer committer;
+    private final Commits committer;
     private final FlowControl flow;
     private final StartPositions starts;
     private final Assignment assignment;
+    private final Assigner assigner;
 
     /** Whether the consumer itself has failed: nothing more is asked of it. */
     private boolean broken;
@@ -106,13 +109,18 @@ final class PollLoop {
         this.lookAroundAt = scheduler.nanoTime();
         this.consumer = clients.consumer(plan.properties());
         this.gate = new PollGate(consumer, scheduler);
-        this.committer = new Committer(consumer, plan.name(), plan.commitInterval(), counters, failures, scheduler);
+        this.committer = plan.group().isPresent()
+                ? new Committer(consumer, plan.name(), plan.commitInterval(), counters, failures, scheduler)
+                : NoCommits.INSTANCE;
         this.flow = new FlowControl(consumer, lanes, plan.inFlightRecords(), plan.inFlightBytes());
         this.starts = new StartPositions(consumer, plan, committer, settlement.commitsStart(), counters, scheduler);
         this.assignment =
                 new Assignment(plan, gate, committer, starts, lanes, settlement, counters, scheduler, this::settled);
+        this.assigner = plan.source() instanceof Reading.Partitions partitions
+                ? new ManualAssigner(consumer, plan, partitions, assignment, scheduler)
+                : new GroupAssigner(consumer, plan, assignment);
         try {
-            consumer.subscribe(List.of(plan.topic()), assignment);
+            assigner.begin();
         } catch (RuntimeException e) {
             consumer.close(CloseOptions.timeout(Duration.ZERO));
             throw e;
@@ -189,6 +197,9 @@ final class PollLoop {
                 outOfRange = null;
                 gate.ask(() -> starts.outOfRange(lost).forEach(assignment::moved));
             }
+            if (assigner.looks() && !stopping()) {
+                gate.ask(assigner::look);
+            }
             if (asked) {
                 gate.ask(starts::resolve);
             }
@@ -197,7 +208,7 @@ final class PollLoop {
             flow.apply(assignment.owned());
             committer.tick(assignment.owned());
             lookAround();
-            register(gate.poll(fetchTimeout()));
+            fetch(fetchTimeout());
             fetchProblem = null;
         } catch (NoOffsetForPartitionException e) {
             // The consumer asks where to start before we could say; the next round does.
@@ -263,6 +274,14 @@ final class PollLoop {
         }
     }
 
+    private void fetch(Duration timeout) throws InterruptedException {
+        if (assigner.polls()) {
+            register(gate.poll(timeout));
+        } else {
+            gate.await(() -> !mailbox.isEmpty(), scheduler.nanoTime() + timeout.toNanos());
+        }
+    }
+
     private Duration fetchTimeout() {
         if (!starts.allKnown()) {
             return ASK_AGAIN;
@@ -276,6 +295,8 @@ final class PollLoop {
             Duration tick = Duration.ofNanos(committer.untilNextTick());
             longest = tick.compareTo(longest) < 0 ? tick : longest;
         }
+        Duration look = Duration.ofNanos(assigner.untilNextLook());
+        longest = look.compareTo(longest) < 0 ? look : longest;
         if (progress.phase() == Phase.DRAINING) {
             Duration left = Duration.ofNanos(Math.max(0, drainDeadline - scheduler.nanoTime()));
             longest = left.compareTo(longest) < 0 ? left : longest;
@@ -297,7 +318,7 @@ final class PollLoop {
         // where the client's own does not, and then a seeded run could not be had again.
         for (TopicPartition name : records.partitions()) {
             OwnedPartition owned = assignment.owned(name);
-            if (owned != null) {
+            if (owned != null && starts.reads(owned)) {
                 OffsetAndMetadata next =
                         Objects.requireNonNull(records.nextOffsets().get(name), "next offset");
                 lanes.offer(owned.register(records.records(name), next.offset(), epoch(next), now));
@@ -305,7 +326,7 @@ final class PollLoop {
         }
         records.nextOffsets().forEach((name, next) -> {
             OwnedPartition owned = assignment.owned(name);
-            if (owned != null && records.records(name).isEmpty()) {
+            if (owned != null && starts.reads(owned) && records.records(name).isEmpty()) {
                 owned.registerAdvance(next.offset(), epoch(next), now);
             }
         });

@@ -1,26 +1,26 @@
 package io.settlestream.internal.poll;
 
-import io.settlestream.internal.commit.Committer;
+import io.settlestream.internal.commit.Commits;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Position;
+import io.settlestream.kafka.KafkaPosition;
 import io.settlestream.kafka.StartOffset;
 import io.settlestream.spi.TimeSource;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.LogTruncationException;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
-import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +28,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides where partitions start: at the group's committed offset, else where the subscription says. Belongs to the poll
- * thread.
+ * Decides where partitions start. Belongs to the poll thread.
+ *
+ * <ol>
+ *   <li>At its first assignment to this process, where {@code startAt} says.
+ *   <li>At the group's committed offset.
+ *   <li>At its beginning, if it did not exist when the service started.
+ *   <li>Where {@code startOffset} says.
+ * </ol>
+ *
+ * <p>A retry topic's partitions start at the committed offset, else at the beginning: what is in there was put there by
+ * this subscription, and is to be handled.
  *
  * <p>The consumer itself is given no reset policy. So it can never jump on its own, to the end of a log whose beginning
  * was trimmed in particular; it asks by an exception, and the answer is worked out here.
@@ -40,33 +49,35 @@ final class StartPositions {
 
     private final Consumer<byte[], byte[]> consumer;
     private final SubscriptionPlan plan;
-    private final Committer committer;
+    private final Commits commits;
     private final boolean commitStarts;
     private final Counters counters;
     private final Episodes episodes;
+    private final LogPlaces places;
+    private final TopicsAtStart atStart;
 
     private volatile @Nullable String problem;
 
     private final Set<OwnedPartition> unknown = new LinkedHashSet<>();
 
-    /** How many partitions the topic had when the service started, or -1 as long as nobody could say. */
-    private int partitionsAtStart = -1;
-    /** Where they ended then, for a subscription that starts at the end: so a partition that comes later starts there. */
-    private Map<TopicPartition, Long> endsAtStart = Map.of();
+    /** Partitions that have been started where {@code startAt} says, and are so no more. */
+    private final Set<TopicPartition> startedAt = new HashSet<>();
 
     StartPositions(
             Consumer<byte[], byte[]> consumer,
             SubscriptionPlan plan,
-            Committer committer,
+            Commits commits,
             boolean commitStarts,
             Counters counters,
             TimeSource time) {
         this.consumer = consumer;
         this.plan = plan;
-        this.committer = committer;
+        this.commits = commits;
         this.commitStarts = commitStarts;
         this.counters = counters;
         this.episodes = new Episodes(time);
+        this.places = new LogPlaces(consumer, plan.callTimeout());
+        this.atStart = new TopicsAtStart(consumer, plan, places);
     }
 
     void assigned(OwnedPartition partition) {
@@ -90,14 +101,23 @@ final class StartPositions {
 
     /** Whether it is known where each assigned partition starts. */
     boolean allKnown() {
-        return partitionsAtStart >= 0 && unknown.isEmpty();
+        return atStart.known() && unknown.isEmpty();
+    }
+
+    /**
+     * Whether a partition is read where it should be. The consumer goes to a committed offset by itself, and may fetch
+     * from there before the partition has been moved to where it is to start.
+     */
+    boolean reads(OwnedPartition partition) {
+        return !unknown.contains(partition)
+                || startAt(partition.topicPartition()).isEmpty();
     }
 
     /** Works out what is not known yet; what the cluster does not answer in time is asked again in the next round. */
     void resolve() {
         try {
-            if (partitionsAtStart < 0) {
-                countPartitions();
+            if (!atStart.known()) {
+                atStart.look();
             }
             if (!unknown.isEmpty()) {
                 resolve(new ArrayList<>(unknown));
@@ -113,89 +133,98 @@ final class StartPositions {
         }
     }
 
-    private void countPartitions() {
-        List<PartitionInfo> found = consumer.partitionsFor(plan.topic(), plan.callTimeout());
-        List<PartitionInfo> partitions = found == null ? List.of() : found;
-        if (plan.startOffset() == StartOffset.LATEST) {
-            endsAtStart = offsets(
-                    partitions.stream()
-                            .filter(partition -> partition.leader() != null)
-                            .map(partition -> new TopicPartition(partition.topic(), partition.partition()))
-                            .toList(),
-                    false);
-        }
-        partitionsAtStart = partitions.size();
-        if (partitionsAtStart == 0) {
-            log.atWarn()
-                    .addKeyValue("subscription", plan.name())
-                    .addKeyValue("topic", plan.topic())
-                    .log("topic does not exist; it is joined when it appears");
-        }
-    }
-
     private void resolve(List<OwnedPartition> partitions) {
         Map<TopicPartition, OwnedPartition> byName = new LinkedHashMap<>();
         partitions.forEach(partition -> byName.put(partition.topicPartition(), partition));
-        Map<TopicPartition, OffsetAndMetadata> committed = consumer.committed(byName.keySet(), plan.callTimeout());
-        Map<OwnedPartition, Position> starts = new LinkedHashMap<>();
-        Set<TopicPartition> atBeginning = new HashSet<>();
-        Set<TopicPartition> atEnd = new HashSet<>();
+        Map<TopicPartition, OffsetAndMetadata> committed =
+                plan.group().isPresent() ? consumer.committed(byName.keySet(), plan.callTimeout()) : Map.of();
+        Map<TopicPartition, KafkaPosition> wanted = new LinkedHashMap<>();
+        Map<TopicPartition, Long> offsets = new HashMap<>();
         byName.forEach((name, partition) -> {
             OffsetAndMetadata offset = committed.get(name);
             if (offset != null) {
                 partition.committed(Position.of(offset));
+            }
+            Optional<KafkaPosition> first = startAt(name);
+            if (first.isEmpty() && offset != null) {
                 unknown.remove(partition);
-            } else if (name.partition() >= partitionsAtStart) {
-                atBeginning.add(name);
+                return;
+            }
+            KafkaPosition position = first.orElseGet(() -> withoutCommitted(name));
+            Long end = atStart.end(name);
+            if (position instanceof KafkaPosition.Latest && end != null) {
+                offsets.put(name, end);
             } else {
-                switch (plan.startOffset()) {
-                    case EARLIEST -> atBeginning.add(name);
-                    case LATEST -> {
-                        Long end = endsAtStart.get(name);
-                        if (end == null) {
-                            atEnd.add(name);
-                        } else {
-                            start(byName, name, end, starts);
-                        }
-                    }
-                    case COMMITTED ->
-                        throw new IllegalStateException("subscription " + plan.name() + ": group "
-                                + plan.group() + " has committed no offset for " + name + " and StartOffset."
-                                + StartOffset.COMMITTED + " allows no other start; commit one or choose another start"
-                                + " with KafkaTopic.startOffset(...)");
-                }
+                wanted.put(name, position);
             }
         });
-        offsets(atBeginning, true).forEach((name, offset) -> start(byName, name, offset, starts));
-        offsets(atEnd, false).forEach((name, offset) -> start(byName, name, offset, starts));
-        if (commitStarts && !committer.commitStarts(starts, plan.callTimeout())) {
+        offsets.putAll(places.offsets(wanted));
+        start(byName, wanted, offsets);
+    }
+
+    private void start(
+            Map<TopicPartition, OwnedPartition> byName,
+            Map<TopicPartition, KafkaPosition> wanted,
+            Map<TopicPartition, Long> offsets) {
+        Map<OwnedPartition, Position> starts = new LinkedHashMap<>();
+        byName.forEach((name, partition) -> {
+            Long offset = offsets.get(name);
+            if (offset != null) {
+                starts.put(partition, new Position(offset, null));
+            }
+        });
+        if (commitStarts && !commits.commitStarts(starts, plan.callTimeout())) {
             return;
         }
         starts.forEach((partition, position) -> {
-            consumer.seek(partition.topicPartition(), position.offset());
+            TopicPartition name = partition.topicPartition();
+            if (wanted.get(name) instanceof KafkaPosition.Offset(long offset) && offset != position.offset()) {
+                movedIntoTheLog(name, offset, position.offset());
+            }
+            consumer.seek(name, position.offset());
             partition.startAt(position);
+            startedAt.add(name);
             unknown.remove(partition);
         });
     }
 
-    private static void start(
-            Map<TopicPartition, OwnedPartition> byName,
-            TopicPartition name,
-            long offset,
-            Map<OwnedPartition, Position> starts) {
-        OwnedPartition partition = byName.get(name);
-        if (partition != null) {
-            starts.put(partition, new Position(offset, null));
+    /** Where a partition starts whatever is committed; nothing if it has been started before. */
+    private Optional<KafkaPosition> startAt(TopicPartition name) {
+        if (plan.retries(name) || startedAt.contains(name)) {
+            return Optional.empty();
         }
+        return plan.startAt()
+                .map(position ->
+                        position instanceof KafkaPosition.Latest && isNew(name) ? KafkaPosition.earliest() : position);
     }
 
-    private Map<TopicPartition, Long> offsets(Collection<TopicPartition> partitions, boolean beginning) {
-        if (partitions.isEmpty()) {
-            return Map.of();
+    private KafkaPosition withoutCommitted(TopicPartition name) {
+        if (plan.retries(name) || isNew(name)) {
+            return KafkaPosition.earliest();
         }
-        return beginning
-                ? consumer.beginningOffsets(partitions, plan.callTimeout())
-                : consumer.endOffsets(partitions, plan.callTimeout());
+        return switch (plan.startOffset()) {
+            case EARLIEST -> KafkaPosition.earliest();
+            case LATEST -> KafkaPosition.latest();
+            case COMMITTED ->
+                throw new IllegalStateException("subscription " + plan.name() + ": group " + plan.groupName()
+                        + " has committed no offset for " + name + " and StartOffset." + StartOffset.COMMITTED
+                        + " allows no other start; commit one or choose another start with startOffset(...) or"
+                        + " startAt(...)");
+        };
+    }
+
+    private boolean isNew(TopicPartition name) {
+        return atStart.known() && !atStart.had(name);
+    }
+
+    private void movedIntoTheLog(TopicPartition partition, long offset, long resumeAt) {
+        counters.trimmed.increment();
+        log.atWarn()
+                .addKeyValue("subscription", plan.name())
+                .addKeyValue("partition", partition)
+                .addKeyValue("position", offset)
+                .addKeyValue("resumeAt", resumeAt)
+                .log("position to start at is not in the log; it starts at the nearest that is");
     }
 
     /**
@@ -208,8 +237,8 @@ final class StartPositions {
         Map<TopicPartition, Long> moved = new HashMap<>();
         Map<TopicPartition, Long> wanted = new HashMap<>(e.offsetOutOfRangePartitions());
         try {
-            Map<TopicPartition, Long> beginnings = consumer.beginningOffsets(wanted.keySet(), plan.callTimeout());
-            Map<TopicPartition, Long> ends = consumer.endOffsets(wanted.keySet(), plan.callTimeout());
+            Map<TopicPartition, Long> beginnings = places.beginnings(wanted.keySet());
+            Map<TopicPartition, Long> ends = places.ends(wanted.keySet());
             wanted.forEach((partition, offset) -> {
                 long beginning = beginnings.getOrDefault(partition, offset);
                 long end = ends.getOrDefault(partition, offset);

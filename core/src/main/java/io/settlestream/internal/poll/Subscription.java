@@ -149,7 +149,7 @@ public final class Subscription {
         }
         return new Health.Subscription(
                 plan.name(),
-                plan.topic(),
+                plan.source().toString(),
                 plan.group(),
                 Optional.ofNullable(failure.get()),
                 problems,

@@ -1,16 +1,22 @@
 package io.settlestream.internal.poll;
 
+import io.settlestream.kafka.KafkaPosition;
 import io.settlestream.kafka.StartOffset;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.common.TopicPartition;
 
 /**
  * What a subscription is to do, checked and complete.
  *
  * @param name what it is called in logs, health and errors
- * @param topic what it reads
- * @param group its consumer group
+ * @param source what it reads
+ * @param retryTopic where copies of its records come back from, which is read in the same group and always goes on where it
+ *     was, else at its beginning
+ * @param group its consumer group; none if it is no member of one and commits nothing
  * @param startOffset where a partition starts without a committed offset
+ * @param startAt where a partition starts at its first assignment, whatever is committed
  * @param properties of its consumer
  * @param commitInterval between background commits
  * @param maxPollInterval how long the group waits for a poll
@@ -20,15 +26,27 @@ import java.util.Map;
  */
 public record SubscriptionPlan(
         String name,
-        String topic,
-        String group,
+        Reading source,
+        Optional<String> retryTopic,
+        Optional<String> group,
         StartOffset startOffset,
+        Optional<KafkaPosition> startAt,
         Map<String, Object> properties,
         Duration commitInterval,
         Duration maxPollInterval,
         Duration drainTimeout,
         long inFlightRecords,
         long inFlightBytes) {
+
+    /** The group as it stands in logs and messages. */
+    public String groupName() {
+        return group.orElse("none");
+    }
+
+    /** Whether a partition is one of the retry topic's. */
+    boolean retries(TopicPartition partition) {
+        return retryTopic.isPresent() && retryTopic.get().equals(partition.topic());
+    }
 
     /** The bound on one blocking call of the consumer outside of a fetch. */
     Duration callTimeout() {

@@ -8,17 +8,18 @@ import io.settlestream.internal.config.ClientProperties;
 import io.settlestream.internal.config.ConsumerSettings;
 import io.settlestream.internal.config.ProducerSettings;
 import io.settlestream.internal.handle.HandlerSpec;
+import io.settlestream.internal.poll.Reading;
 import io.settlestream.internal.poll.SubscriptionPlan;
 import io.settlestream.internal.publish.PublishSite;
 import io.settlestream.kafka.Commit;
 import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPartitions;
 import io.settlestream.kafka.KafkaPublish;
-import io.settlestream.kafka.KafkaTopic;
+import io.settlestream.kafka.KafkaSource;
+import io.settlestream.kafka.StartOffset;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -48,14 +49,10 @@ record BrokerPlan(
     /** What an application has given out so far, over all its brokers. */
     static final class Names {
         private final Set<String> given = new HashSet<>();
-        private final Map<Membership, String> members = new HashMap<>();
+        private final GroupUse groups = new GroupUse();
 
-        /** What makes two subscriptions members of one group that share the records of one topic. */
-        private record Membership(Set<?> nodes, String group, String topic) {}
-
-        /** The subscription that is in this group for this topic already, if there is one; else this one is from now on. */
-        Optional<String> member(List<?> nodes, String group, String topic, String name) {
-            return Optional.ofNullable(members.putIfAbsent(new Membership(Set.copyOf(nodes), group, topic), name));
+        GroupUse groups() {
+            return groups;
         }
 
         /** What is called the same is told apart by a number. */
@@ -116,25 +113,21 @@ record BrokerPlan(
         }
 
         private @Nullable Mount check(BrokerSpec.Mounted mounted) {
-            KafkaTopic topic = mounted.topic();
+            KafkaSource<?> source = mounted.source();
+            Reading reading = Reading.of(source);
             MountOptions options = mounted.options();
-            String group = topic.group().or(broker::defaultGroup).orElse(null);
-            String name = names.unique(options.name() != null ? options.name() : topic.name());
+            Optional<String> group = group(source);
+            String name = names.unique(options.name() != null ? options.name() : reading.name());
             String where = "subscription " + name;
-            Commit commit = topic.commit().orElse(broker.commit());
+            Commit commit = source.commit().orElse(broker.commit());
             checkWorkers(where, mounted);
             checkPolicies(where, commit, options);
             Codec<?> codec = codec(where, mounted.handler().input());
             checkReplies(where, mounted.handler());
-            if (group == null) {
-                problems.add(where + ": no consumer group. Name one for it with KafkaTopic.group(...), or one for all"
-                        + " subscriptions of the broker with KafkaBroker.defaultGroup(...)");
-                group = "none";
-            } else {
-                checkMembership(where, topic.name(), group, name);
-            }
+            SourceChecks.check(where, source, group, problems);
+            group.ifPresent(it -> names.groups().add(where, broker, it, name, reading, problems));
             ConsumerSettings consumer =
-                    ClientProperties.consumer(broker, topic, commit, group, app.name() + "-" + name, name, problems);
+                    ClientProperties.consumer(broker, source, commit, group, app.name() + "-" + name, name, problems);
             if (options.drainTimeout().compareTo(consumer.maxPollInterval().dividedBy(2)) >= 0) {
                 problems.add(where + ": drainTimeout " + options.drainTimeout()
                         + " must be less than half of max.poll.interval.ms (" + consumer.maxPollInterval()
@@ -146,9 +139,11 @@ record BrokerPlan(
             Integer records = options.inFlightRecords();
             SubscriptionPlan plan = new SubscriptionPlan(
                     name,
-                    topic.name(),
+                    reading,
+                    Optional.empty(),
                     group,
-                    topic.startOffset(),
+                    source.startOffset().orElse(StartOffset.LATEST),
+                    source.startAt(),
                     consumer.properties(),
                     consumer.autoCommitInterval(),
                     consumer.maxPollInterval(),
@@ -158,12 +153,11 @@ record BrokerPlan(
             return new Mount(plan, commit, codec, mounted.handler(), options);
         }
 
-        private void checkMembership(String where, String topic, String group, String name) {
-            names.member(ClientProperties.nodes(broker), group, topic, name)
-                    .ifPresent(other -> problems.add(where + ": topic " + topic + " is read in group " + group
-                            + " by subscription " + other + " already, so each would get only a part of the records."
-                            + " Give one of them another KafkaTopic.group(...) to have both read all of them; or"
-                            + " include one only, with workers(n), to have more handled at a time"));
+        /** A group with members takes no commits of what is none, so the broker's group is not for partitions by hand. */
+        private Optional<String> group(KafkaSource<?> source) {
+            return source instanceof KafkaPartitions
+                    ? source.group()
+                    : source.group().or(broker::defaultGroup);
         }
 
         private void checkWorkers(String where, BrokerSpec.Mounted mounted) {

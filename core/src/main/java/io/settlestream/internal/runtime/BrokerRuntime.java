@@ -119,7 +119,7 @@ final class BrokerRuntime {
             if (e.getCause() == timeUp) {
                 throw new StartFailure(
                         "subscription " + subscription.name() + " (group "
-                                + subscription.plan().group() + ") was told no assignment by "
+                                + subscription.plan().groupName() + ") was told no assignment by "
                                 + plan.broker().bootstrapServers() + " within assignmentTimeout "
                                 + plan.broker().assignmentTimeout()
                                 + ". Is the cluster up and reachable, and the group not held up by a member?"
@@ -134,7 +134,8 @@ final class BrokerRuntime {
 
     private static StartFailure failure(SubscriptionPlan subscription, Throwable cause) {
         return new StartFailure(
-                "subscription " + subscription.name() + " (group " + subscription.group() + ") failed: " + why(cause),
+                "subscription " + subscription.name() + " (group " + subscription.groupName() + ") failed: "
+                        + why(cause),
                 cause);
     }
 

@@ -8,7 +8,7 @@ import io.settlestream.Publisher;
 import io.settlestream.internal.handle.HandlerSpec;
 import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPublish;
-import io.settlestream.kafka.KafkaTopic;
+import io.settlestream.kafka.KafkaSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -45,7 +45,7 @@ public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> s
     }
 
     /** An included subscriber. */
-    public record Mounted(KafkaTopic topic, HandlerSpec handler, MountOptions options) {}
+    public record Mounted(KafkaSource<?> source, HandlerSpec handler, MountOptions options) {}
 
     /**
      * A publisher that was handed out before its application was started; works while the application runs. It can lead

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.kafka.common.config.ConfigDef;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -133,6 +134,7 @@ class ConfigSafetyTest {
     }
 
     private ConsumerSettings consumer(KafkaBroker broker) {
-        return ClientProperties.consumer(broker, KafkaTopic.of("t"), Commit.tracked(), "g", "c", "t", problems);
+        return ClientProperties.consumer(
+                broker, KafkaTopic.of("t"), Commit.tracked(), Optional.of("g"), "c", "t", problems);
     }
 }

@@ -10,6 +10,7 @@ import io.settlestream.kafka.StartOffset;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.RangeAssignor;
@@ -461,6 +462,6 @@ class ConsumerPropertiesTest {
     }
 
     private ConsumerSettings settings(KafkaBroker broker, KafkaTopic topic, Commit commit, String group) {
-        return ClientProperties.consumer(broker, topic, commit, group, "app-1", "payouts", problems);
+        return ClientProperties.consumer(broker, topic, commit, Optional.of(group), "app-1", "payouts", problems);
     }
 }

@@ -110,11 +110,15 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
     /** With the lock: what this consumer has not come to the end of, in words. Any thread. */
     List<String> open() {
         String group = settings.groupId();
-        if (closed || group == null) {
+        if (closed) {
             return List.of();
         }
-        List<String> open = new ArrayList<>(
-                Rest.open(cluster, group, settings.readCommitted(), membership, subscriptions.assigned()));
+        boolean readCommitted = settings.readCommitted();
+        if (group == null) {
+            return Rest.unread(cluster, readCommitted, subscriptions.assigned());
+        }
+        List<String> open = new ArrayList<>(Rest.open(
+                cluster, group, readCommitted, subscriptions.byGroup() ? membership : null, subscriptions.assigned()));
         if (commits != null && commits.unanswered()) {
             open.add("the answer to a commit of group " + group + " is on its way");
         }

@@ -29,24 +29,36 @@ final class Rest {
         if (membership != null && members != null) {
             open.addAll(nobodyReads(cluster, group, members, offsets, readCommitted));
         }
+        open.addAll(unread(cluster, readCommitted, assigned));
+        for (Assigned partition : assigned) {
+            if (Offsets.log(cluster, partition.partition()) == null || !(partition.where() instanceof Where.At at)) {
+                continue;
+            }
+            String name = partition.partition() + " in group " + group;
+            OffsetAndMetadata committed = offsets.committed().get(partition.partition());
+            if (committed == null || committed.offset() != at.offset()) {
+                open.add(name + " is committed up to " + (committed == null ? "nothing" : committed.offset())
+                        + ", its position is " + at.offset());
+            }
+        }
+        return open;
+    }
+
+    /** Partitions of a consumer, in a group or in none, that are not read up to their ends. */
+    static List<String> unread(Cluster cluster, boolean readCommitted, Collection<Assigned> assigned) {
+        List<String> open = new ArrayList<>();
         for (Assigned partition : assigned) {
             LogView log = Offsets.log(cluster, partition.partition());
             if (log == null) {
                 continue;
             }
-            String name = partition.partition() + " in group " + group;
             if (!(partition.where() instanceof Where.At at)) {
-                open.add(name + " has no position yet");
+                open.add(partition.partition() + " has no position yet");
                 continue;
             }
             long end = Offsets.end(log, readCommitted);
             if (at.offset() < end) {
-                open.add(name + " is read up to " + at.offset() + " of " + end);
-            }
-            OffsetAndMetadata committed = offsets.committed().get(partition.partition());
-            if (committed == null || committed.offset() != at.offset()) {
-                open.add(name + " is committed up to " + (committed == null ? "nothing" : committed.offset())
-                        + ", its position is " + at.offset());
+                open.add(partition.partition() + " is read up to " + at.offset() + " of " + end);
             }
         }
         return open;

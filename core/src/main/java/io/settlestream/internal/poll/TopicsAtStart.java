@@ -1,0 +1,128 @@
+package io.settlestream.internal.poll;
+
+import io.settlestream.kafka.KafkaPosition;
+import io.settlestream.kafka.StartOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What there was to read when the service started: everything in a partition that appears later was written after the
+ * start, so it is read from its beginning on. Belongs to the poll thread.
+ */
+final class TopicsAtStart {
+
+    private static final Logger log = LoggerFactory.getLogger(TopicsAtStart.class);
+
+    private final Consumer<byte[], byte[]> consumer;
+    private final SubscriptionPlan plan;
+    private final LogPlaces places;
+
+    private boolean known;
+
+    /** How many partitions each topic had; a topic that did not exist is not in it. */
+    private final Map<String, Integer> sizes = new HashMap<>();
+
+    /** Where partitions ended, for a subscription that starts at the end: so a partition that comes later starts there. */
+    private Map<TopicPartition, Long> ends = Map.of();
+
+    TopicsAtStart(Consumer<byte[], byte[]> consumer, SubscriptionPlan plan, LogPlaces places) {
+        this.consumer = consumer;
+        this.plan = plan;
+        this.places = places;
+    }
+
+    /** Whether the cluster has said what there is. */
+    boolean known() {
+        return known;
+    }
+
+    /** Whether a partition was there. */
+    boolean had(TopicPartition partition) {
+        return partition.partition() < sizes.getOrDefault(partition.topic(), 0);
+    }
+
+    /** Where a partition ended; null if that was not asked, or could not be said because it had no leader. */
+    @Nullable
+    Long end(TopicPartition partition) {
+        return ends.get(partition);
+    }
+
+    /**
+     * Asks the cluster what there is.
+     *
+     * @throws org.apache.kafka.common.errors.RetriableException if it does not say in time
+     */
+    void look() {
+        List<String> missing = new ArrayList<>();
+        List<PartitionInfo> partitions = new ArrayList<>();
+        switch (plan.source()) {
+            case Reading.Topics(List<String> topics) ->
+                topics.forEach(topic -> partitions.addAll(partitions(topic, missing)));
+            case Reading.Matching matching ->
+                consumer.listTopics(plan.callTimeout()).forEach((topic, found) -> {
+                    if (matching.reads(topic)) {
+                        partitions.addAll(found);
+                    }
+                });
+            case Reading.Partitions named -> {
+                List<TopicPartition> absent = named.of(named.topic());
+                List<PartitionInfo> found = partitions(named.topic(), new ArrayList<>());
+                found.forEach(each -> absent.remove(name(each)));
+                absent.forEach(each -> missing.add(each.toString()));
+                found.stream()
+                        .filter(each -> named.numbers().contains(each.partition()))
+                        .forEach(partitions::add);
+            }
+        }
+        plan.retryTopic().ifPresent(topic -> partitions(topic, missing));
+        if (startsAtTheEnd()) {
+            ends = places.ends(partitions.stream()
+                    .filter(partition -> partition.leader() != null)
+                    .map(TopicsAtStart::name)
+                    .toList());
+        }
+        partitions.forEach(partition -> sizes.merge(partition.topic(), partition.partition() + 1, Math::max));
+        known = true;
+        warn(missing, partitions.isEmpty());
+    }
+
+    private boolean startsAtTheEnd() {
+        return plan.startOffset() == StartOffset.LATEST
+                || plan.startAt().filter(KafkaPosition.Latest.class::isInstance).isPresent();
+    }
+
+    private List<PartitionInfo> partitions(String topic, List<String> missing) {
+        List<PartitionInfo> found = consumer.partitionsFor(topic, plan.callTimeout());
+        if (found == null || found.isEmpty()) {
+            missing.add(topic);
+            return List.of();
+        }
+        return found;
+    }
+
+    private void warn(List<String> missing, boolean nothing) {
+        if (!missing.isEmpty()) {
+            log.atWarn()
+                    .addKeyValue("subscription", plan.name())
+                    .addKeyValue("missing", String.join(", ", missing))
+                    .log("not all that is read exists; what is missing is joined when it appears");
+        } else if (nothing) {
+            log.atWarn()
+                    .addKeyValue("subscription", plan.name())
+                    .addKeyValue("pattern", plan.source())
+                    .log("no topic matches; those that appear are joined");
+        }
+    }
+
+    private static TopicPartition name(PartitionInfo partition) {
+        return new TopicPartition(partition.topic(), partition.partition());
+    }
+}
