@@ -1,6 +1,8 @@
 package io.settlestream;
 
+import io.settlestream.kafka.RecordCopy;
 import java.time.Instant;
+import java.util.Optional;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +19,7 @@ public interface Context<S> {
     /** The application's state. */
     S state();
 
-    /** The topic the record was read from. */
+    /** The topic the record was read from: the retry topic, for a record that has waited there. */
     String topic();
 
     /** The partition the record was read from. */
@@ -26,16 +28,29 @@ public interface Context<S> {
     /** The record's offset in its partition. */
     long offset();
 
-    /** The record's timestamp, as Kafka stored it. */
+    /** The record's timestamp, as Kafka stored it; of a record that has waited on a retry topic, its original one. */
     Instant timestamp();
 
     /** The record's key as it arrived, or null. The array is not copied: treat it as read-only. */
     byte @Nullable [] key();
 
-    /** The record's headers, read-only: adding or removing one throws an {@link IllegalStateException}. */
+    /**
+     * The record's headers, read-only: adding or removing one throws an {@link IllegalStateException}. What the framework
+     * added to a record that has waited on a retry topic is not among them; it is in {@link #origin}.
+     */
     Headers headers();
 
-    /** 1 for the first delivery in this assignment of the partition, one more for each retry. */
+    /**
+     * Where the record came from, if it has waited on the subscription's retry topic; empty for a record from the topic that
+     * is subscribed to.
+     */
+    Optional<RecordCopy> origin();
+
+    /**
+     * 1 for the first delivery of the record, one more after each attempt that failed. Goes on counting after a rebalance or
+     * a restart as far as the failed attempts were committed with the position, and never counts an attempt that did not
+     * fail; after a crash it may therefore be less than the number of calls.
+     */
     int attempt();
 
     /**

@@ -77,6 +77,7 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      * @param openBytes bytes of their keys and values
      * @param oldestOpen the lowest offset that is open, if any; nothing behind it is committed under Tracked
      * @param oldestOpenAge how long ago that record was fetched
+     * @param delayedRecords how many of the open records wait for the end of a delay
      * @param paused whether fetching waits until open records are settled
      */
     public record Partition(
@@ -86,6 +87,7 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
             long openBytes,
             Optional<Long> oldestOpen,
             Optional<Duration> oldestOpenAge,
+            long delayedRecords,
             boolean paused) {}
 
     /**
@@ -113,6 +115,10 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      * @param rebalances how often partitions were assigned, revoked or lost
      * @param failedCommits commits that failed and were or will be tried again
      * @param trimmed how often a position was not in the log any more, trimmed or truncated, and was moved into it
+     * @param deadLettered records that were settled because the dead-letter topic has accepted a copy
+     * @param exhausted records that met the cap and were dropped, as there is no dead-letter topic
+     * @param retryCopies records that were settled because the retry topic has accepted a copy
+     * @param failedCopies writes of dead letters and retry copies that Kafka did not accept; each is repeated
      */
     public record Counts(
             long acked,
@@ -126,5 +132,9 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
             long batchMismatches,
             long rebalances,
             long failedCommits,
-            long trimmed) {}
+            long trimmed,
+            long deadLettered,
+            long exhausted,
+            long retryCopies,
+            long failedCopies) {}
 }

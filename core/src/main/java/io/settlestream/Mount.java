@@ -60,13 +60,54 @@ public final class Mount {
         return this;
     }
 
-    /** What settles a delivery whose handler threw; {@link ExceptionPolicy#FAIL_FAST} by default. */
+    /**
+     * Gives a record up after so many attempts: when the {@code n}-th has failed, counting the first delivery as one, it goes
+     * to the {@link #deadLetter} topic, or, where none is named, is dropped with a warning. Attempts fail by {@code retry},
+     * {@code retryAfter}, an exception under a policy that retries, or a reply that Kafka did not accept; they are counted
+     * for each record and survive a restart. Without a cap a record comes back for ever. Refused under Auto.
+     *
+     * @throws IllegalArgumentException if {@code n} is less than 1
+     */
+    public Mount maxAttempts(int n) {
+        options.maxAttempts(atLeastOne("maxAttempts", n));
+        return this;
+    }
+
+    /**
+     * Where records go that are given up: those that met {@link #maxAttempts}, that a handler or a policy sends there, and
+     * by default those that cannot be decoded. A dead letter has the record's key, value and headers, and those of {@link
+     * io.settlestream.kafka.RecordCopy}. Its record is settled only when Kafka has accepted it, and while Kafka does not, it
+     * stays open and the write is repeated. The topic is not created, and its number of partitions does not matter.
+     */
+    public Mount deadLetter(String topic) {
+        options.deadLetter(Objects.requireNonNull(topic, "topic"));
+        return this;
+    }
+
+    /**
+     * Where records wait that are to be handled later: {@code retryAfter} publishes a copy there and settles the record when
+     * Kafka has accepted it, so that nothing is held open for the delay. This subscription reads the topic as well, and
+     * handles each copy when it is due. Several groups may use one retry topic; two subscriptions of one group may not.
+     * Copies give up the order of their keys. The topic is not created. Refused under Auto.
+     */
+    public Mount retryTopic(String topic) {
+        options.retryTopic(Objects.requireNonNull(topic, "topic"));
+        return this;
+    }
+
+    /**
+     * What settles a delivery whose handler threw; by default {@link ExceptionPolicy#FAIL_FAST}, or with {@link #maxAttempts}
+     * {@link ExceptionPolicy#RETRY}.
+     */
     public Mount onException(ExceptionPolicy policy) {
         options.onException(Objects.requireNonNull(policy, "policy"));
         return this;
     }
 
-    /** What settles a record that cannot be decoded; {@link DecodePolicy#DROP} by default. */
+    /**
+     * What settles a record that cannot be decoded; by default {@link DecodePolicy#DROP}, or with {@link #deadLetter} {@link
+     * DecodePolicy#DEAD_LETTER}.
+     */
     public Mount onDecodeFailure(DecodePolicy policy) {
         options.onDecodeFailure(Objects.requireNonNull(policy, "policy"));
         return this;

@@ -44,7 +44,7 @@ class ArchitectureTest {
             entry("poll", Set.of("lane", "commit", "position", "settle", "health")),
             entry("lane", Set.of("handle", "settle", "position", "health")),
             entry("handle", Set.of("settle", "position", "publish", "health")),
-            entry("settle", Set.of("position", "health")),
+            entry("settle", Set.of("position", "publish", "health")),
             entry("commit", Set.of("position", "health")),
             entry("publish", Set.of("codec", "config", "health")),
             entry("position", Set.of("health")),

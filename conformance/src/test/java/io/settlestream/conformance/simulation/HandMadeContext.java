@@ -2,7 +2,9 @@ package io.settlestream.conformance.simulation;
 
 import io.settlestream.Context;
 import io.settlestream.Publisher;
+import io.settlestream.kafka.RecordCopy;
 import java.time.Instant;
+import java.util.Optional;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +34,11 @@ record HandMadeContext(Life state, long offset, int attempt, boolean cancelled) 
     @Override
     public Headers headers() {
         throw new UnsupportedOperationException("headers");
+    }
+
+    @Override
+    public Optional<RecordCopy> origin() {
+        return Optional.empty();
     }
 
     @Override

@@ -44,6 +44,7 @@ final class ItemCodec implements Codec<Item> {
             case DROP -> true;
             case FAIL_FAST -> attempt == 1 && !behaviour.healed();
             case RETRY -> attempt <= 3 && !behaviour.healed();
+            case DEAD_LETTER -> throw new AssertionError("no plan has this");
         };
     }
 

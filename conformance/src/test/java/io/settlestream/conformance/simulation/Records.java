@@ -34,6 +34,7 @@ final class Records {
             case DROP -> settled.add(of(subscription, id));
             case FAIL_FAST -> failed.add(of(subscription, id));
             case RETRY -> {}
+            case DEAD_LETTER -> throw new AssertionError("no plan has this");
         }
     }
 

@@ -44,10 +44,10 @@ class RulesTest {
     }
 
     private static SubscriptionPlan plan(Order order, int workers) {
-        return plan(order, workers, true, ExceptionPolicy.RETRY);
+        return plan(order, workers, true, ExceptionPolicy.Fixed.RETRY);
     }
 
-    private static SubscriptionPlan plan(Order order, int workers, boolean tracked, ExceptionPolicy onException) {
+    private static SubscriptionPlan plan(Order order, int workers, boolean tracked, ExceptionPolicy.Fixed onException) {
         return new SubscriptionPlan(
                 "s0",
                 "in0",
@@ -63,7 +63,7 @@ class RulesTest {
                 10,
                 OptionalInt.empty(),
                 onException,
-                DecodePolicy.DROP,
+                DecodePolicy.Fixed.DROP,
                 Duration.ZERO,
                 Duration.ZERO,
                 Duration.ZERO,
@@ -197,7 +197,7 @@ class RulesTest {
     @Test
     @DisplayName("2.3: under Auto a committed offset may go back to a record that failed the service, and to no other")
     void backToWhatFailed() {
-        SubscriptionPlan auto = plan(Order.ONE_LANE, 1, false, ExceptionPolicy.FAIL_FAST);
+        SubscriptionPlan auto = plan(Order.ONE_LANE, 1, false, ExceptionPolicy.Fixed.FAIL_FAST);
         PositionRules ofAuto =
                 new PositionRules(new RunPlan(1, List.of(auto), 1, false, false), kafka, records, violations, trace);
         write("r1", "r2", "r3");

@@ -281,6 +281,7 @@ final class SimulatedService {
             case DROP -> End.SETTLED;
             case RETRY -> End.AGAIN;
             case FAIL_FAST -> End.FAILED;
+            case DEAD_LETTER -> throw new AssertionError("no plan has this");
         };
         left(subscription, context, end, "threw " + cause.getClass().getSimpleName());
     }

@@ -21,8 +21,8 @@ record SubscriptionPlan(
         Protocol protocol,
         int maxPollRecords,
         OptionalInt inFlight,
-        ExceptionPolicy onException,
-        DecodePolicy onDecodeFailure,
+        ExceptionPolicy.Fixed onException,
+        DecodePolicy.Fixed onDecodeFailure,
         Duration backoffFirst,
         Duration backoffMax,
         Duration drainTimeout,
@@ -63,8 +63,10 @@ record SubscriptionPlan(
         if (kind == Kind.BATCH && (order == Order.PARTITION || order == Order.RECORD_KEY)) {
             order = Order.ONE_LANE;
         }
-        ExceptionPolicy onException = pick(random, ExceptionPolicy.values());
-        DecodePolicy onDecodeFailure = pick(random, DecodePolicy.values());
+        ExceptionPolicy.Fixed onException =
+                pick(random, ExceptionPolicy.Fixed.FAIL_FAST, ExceptionPolicy.Fixed.RETRY, ExceptionPolicy.Fixed.DROP);
+        DecodePolicy.Fixed onDecodeFailure =
+                pick(random, DecodePolicy.Fixed.DROP, DecodePolicy.Fixed.FAIL_FAST, DecodePolicy.Fixed.RETRY);
         int backoff = pick(random, 0, 10, 50, 500);
         return new SubscriptionPlan(
                 "s" + number,
@@ -80,8 +82,8 @@ record SubscriptionPlan(
                 pick(random, Protocol.values()),
                 pick(random, 1, 2, 5, 20, 500),
                 random.nextBoolean() ? OptionalInt.empty() : OptionalInt.of(random.nextInt(1, 12)),
-                !tracked && onException == ExceptionPolicy.RETRY ? ExceptionPolicy.DROP : onException,
-                !tracked && onDecodeFailure == DecodePolicy.RETRY ? DecodePolicy.DROP : onDecodeFailure,
+                !tracked && onException == ExceptionPolicy.Fixed.RETRY ? ExceptionPolicy.Fixed.DROP : onException,
+                !tracked && onDecodeFailure == DecodePolicy.Fixed.RETRY ? DecodePolicy.Fixed.DROP : onDecodeFailure,
                 Duration.ofMillis(backoff),
                 Duration.ofMillis(backoff * (long) random.nextInt(1, 20)),
                 Duration.ofMillis(pick(random, 0, 200, 2_000, 10_000)),

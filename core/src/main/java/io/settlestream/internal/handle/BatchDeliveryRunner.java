@@ -50,6 +50,10 @@ final class BatchDeliveryRunner implements BatchRunner {
         List<Delivery> decoded = new ArrayList<>(batch.deliveries().size());
         List<Object> values = new ArrayList<>(batch.deliveries().size());
         for (Delivery delivery : batch.deliveries()) {
+            if (environment.recovery().exhausted(delivery)) {
+                ending.add(delivery, settlement.exhausted(delivery));
+                continue;
+            }
             try {
                 values.add(environment.decode(delivery));
                 decoded.add(delivery);
@@ -61,7 +65,7 @@ final class BatchDeliveryRunner implements BatchRunner {
         if (!values.isEmpty()) {
             handle(decoded, values, ending);
         }
-        return new Result(ending.again, ending.failed);
+        return new Result(ending.again, ending.later, ending.failed);
     }
 
     private void handle(List<Delivery> deliveries, List<Object> values, Ending ending) {
@@ -103,19 +107,25 @@ final class BatchDeliveryRunner implements BatchRunner {
 
     private Disposition settle(Delivery delivery, HandlerOutcome outcome) {
         environment.observer().answered(subscription, delivery, outcome);
-        return settlement.settle(delivery, outcome);
+        return policies.answered(delivery, outcome);
     }
 
     /** What elements have come to so far. */
     private static final class Ending {
         private final List<Delivery> again = new ArrayList<>();
+        private final List<Later> later = new ArrayList<>();
         private boolean failed;
 
         void add(Delivery delivery, Disposition disposition) {
             switch (disposition) {
-                case RETRY -> again.add(delivery);
-                case FAILED -> failed = true;
-                case DONE, AWAITING_REPORT -> {}
+                case Disposition.Later delay -> later.add(new Later(delivery, delay.nanos()));
+                case Disposition.Plain plain -> {
+                    switch (plain) {
+                        case RETRY -> again.add(delivery);
+                        case FAILED -> failed = true;
+                        case DONE, AWAITING_REPORT -> {}
+                    }
+                }
             }
         }
     }

@@ -12,9 +12,18 @@ public interface BatchRunner {
      * What is left to do after an attempt.
      *
      * @param again the deliveries that are to run again
+     * @param later the deliveries that are to run again after a delay
      * @param failed whether an element stays open and the service is stopping because of it
      */
-    record Result(List<Delivery> again, boolean failed) {}
+    record Result(List<Delivery> again, List<Later> later, boolean failed) {}
+
+    /**
+     * A delivery that is to run again after a delay.
+     *
+     * @param delivery the delivery
+     * @param nanos the delay
+     */
+    record Later(Delivery delivery, long nanos) {}
 
     /** Runs one attempt. */
     Result run(BatchUnit batch);

@@ -7,6 +7,7 @@ import io.settlestream.codec.Codec;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.Recovery;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.AppObserver;
 import io.settlestream.spi.Scheduler;
@@ -18,6 +19,7 @@ public record HandlerEnvironment(
         ExceptionPolicy onException,
         DecodePolicy onDecodeFailure,
         Settlement settlement,
+        Recovery recovery,
         Counters counters,
         FailureListener failures,
         Scheduler scheduler,

@@ -13,19 +13,28 @@ import io.settlestream.internal.health.SilencedException;
 import io.settlestream.internal.publish.TopicName;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
+import io.settlestream.internal.settle.Reason;
+import io.settlestream.internal.settle.Recovery;
 import io.settlestream.internal.settle.Settlement;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Settles deliveries that ended without an outcome: the handler threw, its reply cannot be published, or the record could not be decoded. */
+/**
+ * Settles deliveries, above all those that ended without an outcome: the handler threw, its reply cannot be published, or
+ * the record could not be decoded.
+ */
 final class Policies {
 
     private static final Logger log = LoggerFactory.getLogger(Policies.class);
+
+    /** A choice may lead to another choice, but not for ever. */
+    private static final int DEEPEST_CHOICE = 8;
 
     private static final String STAYS_OPEN = "the record stays open and is read again by the next start.";
     private static final String STAY_OPEN = "they stay open and are read again by the next start.";
@@ -35,6 +44,7 @@ final class Policies {
     private final String subscription;
     private final ExceptionPolicy onException;
     private final DecodePolicy onDecodeFailure;
+    private final Recovery recovery;
     private final Settlement settlement;
     private final Counters counters;
     private final FailureListener failures;
@@ -46,12 +56,25 @@ final class Policies {
         this.subscription = environment.subscription();
         this.onException = environment.onException();
         this.onDecodeFailure = environment.onDecodeFailure();
+        this.recovery = environment.recovery();
         this.settlement = environment.settlement();
         this.counters = environment.counters();
         this.failures = environment.failures();
         this.exceptionEpisodes = new Episodes(environment.scheduler());
         this.replyEpisodes = new Episodes(environment.scheduler());
         this.decodeEpisodes = new Episodes(environment.scheduler());
+    }
+
+    /** A handler has answered. A dead letter that has nowhere to go counts as an exception that says so. */
+    Disposition answered(Delivery delivery, HandlerOutcome outcome) {
+        if (outcome instanceof HandlerOutcome.DeadLetter && !recovery.hasDeadLetters()) {
+            return threw(
+                    delivery,
+                    new IllegalStateException(
+                            "the handler answered with a dead letter, but subscription " + subscription
+                                    + " has no dead-letter topic: name one with deadLetter(...) where the subscriber is included"));
+        }
+        return settlement.settle(delivery, outcome);
     }
 
     /** An attempt threw. An {@link Error} always fails the subscription. */
@@ -87,7 +110,8 @@ final class Policies {
         }
         Delivery first = live.get(0);
         counters.exceptions.increment();
-        if (onException == ExceptionPolicy.FAIL_FAST) {
+        HandlerOutcome outcome = choice(thrown);
+        if (outcome == null) {
             failed(
                     live,
                     "the handler of " + named(live) + " threw on attempt " + first.attempt() + "; "
@@ -102,10 +126,12 @@ final class Policies {
                 .addKeyValue("records", live.size())
                 .addKeyValue("attempt", first.attempt())
                 .addKeyValue("policy", onException)
+                .addKeyValue("outcome", outcome)
                 .addKeyValue("failures", n)
                 .setCause(thrown)
                 .log("handler threw"));
-        live.forEach(delivery -> dispositions.put(delivery, settlement.settle(delivery, outcome())));
+        Reason reason = Reason.threw(thrown);
+        live.forEach(delivery -> dispositions.put(delivery, settlement.settle(delivery, outcome, reason)));
         return dispositions;
     }
 
@@ -116,7 +142,8 @@ final class Policies {
             counters.stale.increment();
             return Disposition.DONE;
         }
-        if (onException == ExceptionPolicy.FAIL_FAST) {
+        HandlerOutcome outcome = choice(refusal);
+        if (outcome == null) {
             String topic = refusal.topic();
             return failed(
                     List.of(delivery),
@@ -136,11 +163,32 @@ final class Policies {
                 .addKeyValue("failures", n)
                 .setCause(refusal)
                 .log("reply cannot be published"));
-        return settlement.settle(delivery, outcome());
+        return settlement.settle(delivery, outcome, Reason.threw(refusal));
     }
 
-    private HandlerOutcome outcome() {
-        return onException == ExceptionPolicy.RETRY ? HandlerOutcome.retry() : HandlerOutcome.drop();
+    /** What the policy chooses; null to fail. */
+    private @Nullable HandlerOutcome choice(Throwable thrown) {
+        ExceptionPolicy policy = onException;
+        try {
+            for (int depth = 0; policy instanceof ExceptionPolicy.ByCause choice && depth < DEEPEST_CHOICE; depth++) {
+                policy = choice.choice().apply((Exception) thrown);
+            }
+        } catch (RuntimeException e) {
+            thrown.addSuppressed(new IllegalStateException("the exception policy threw itself", e));
+            return null;
+        }
+        return switch (policy) {
+            case ExceptionPolicy.RetryAfter later -> later.outcome();
+            case ExceptionPolicy.Fixed fixed ->
+                switch (fixed) {
+                    case RETRY -> HandlerOutcome.retry();
+                    case DROP -> HandlerOutcome.drop();
+                    case DEAD_LETTER -> recovery.hasDeadLetters() ? HandlerOutcome.deadLetter("") : null;
+                    case FAIL_FAST -> null;
+                };
+            case ExceptionPolicy.ByCause endless -> null;
+            case null -> null;
+        };
     }
 
     /** A record's bytes are not a value. */
@@ -155,7 +203,8 @@ final class Policies {
                     List.of(delivery), "decoding " + delivery + " threw an error", SilencedException.error(error));
         }
         DecodeException why = why(thrown);
-        if (onDecodeFailure == DecodePolicy.FAIL_FAST) {
+        HandlerOutcome outcome = choice(why);
+        if (outcome == null) {
             return failed(
                     List.of(delivery),
                     delivery + " cannot be decoded; " + STAYS_OPEN
@@ -166,11 +215,35 @@ final class Policies {
                 .addKeyValue("subscription", subscription)
                 .addKeyValue("record", delivery)
                 .addKeyValue("policy", onDecodeFailure)
+                .addKeyValue("outcome", outcome)
                 .addKeyValue("failures", n)
                 .addKeyValue("cause", why.getMessage())
                 .log("record cannot be decoded"));
-        return settlement.settle(
-                delivery, onDecodeFailure == DecodePolicy.RETRY ? HandlerOutcome.retry() : HandlerOutcome.drop());
+        return settlement.settle(delivery, outcome, Reason.threw(why));
+    }
+
+    /** What the policy chooses; null to fail. */
+    private @Nullable HandlerOutcome choice(DecodeException why) {
+        DecodePolicy policy = onDecodeFailure;
+        try {
+            for (int depth = 0; policy instanceof DecodePolicy.ByCause choice && depth < DEEPEST_CHOICE; depth++) {
+                policy = choice.choice().apply(why);
+            }
+        } catch (RuntimeException e) {
+            why.addSuppressed(new IllegalStateException("the decode policy threw itself", e));
+            return null;
+        }
+        return switch (policy) {
+            case DecodePolicy.Fixed fixed ->
+                switch (fixed) {
+                    case RETRY -> HandlerOutcome.retry();
+                    case DROP -> HandlerOutcome.drop();
+                    case DEAD_LETTER -> recovery.hasDeadLetters() ? HandlerOutcome.deadLetter("") : null;
+                    case FAIL_FAST -> null;
+                };
+            case DecodePolicy.ByCause endless -> null;
+            case null -> null;
+        };
     }
 
     /** The codec's own words if it has kept to the contract; of everything else only kind and place. */

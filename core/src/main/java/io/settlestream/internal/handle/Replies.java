@@ -126,6 +126,8 @@ final class Replies {
                             : policies.replyRefused(delivery, failure);
             if (disposition == Disposition.RETRY) {
                 lanes.retry(delivery);
+            } else if (disposition instanceof Disposition.Later later) {
+                lanes.later(delivery, later.nanos());
             } else if (disposition == Disposition.FAILED) {
                 lanes.halt();
             }

@@ -18,6 +18,10 @@ public final class Counters {
     public final LongAdder rebalances = new LongAdder();
     public final LongAdder failedCommits = new LongAdder();
     public final LongAdder trimmed = new LongAdder();
+    public final LongAdder deadLettered = new LongAdder();
+    public final LongAdder exhausted = new LongAdder();
+    public final LongAdder retryCopies = new LongAdder();
+    public final LongAdder failedCopies = new LongAdder();
 
     public Health.Counts snapshot() {
         return new Health.Counts(
@@ -32,6 +36,10 @@ public final class Counters {
                 batchMismatches.sum(),
                 rebalances.sum(),
                 failedCommits.sum(),
-                trimmed.sum());
+                trimmed.sum(),
+                deadLettered.sum(),
+                exhausted.sum(),
+                retryCopies.sum(),
+                failedCopies.sum());
     }
 }

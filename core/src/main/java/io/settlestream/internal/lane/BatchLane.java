@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BatchLane extends Lanes {
 
-    private final Delivery.Shared shared;
     private final BatchRunner handler;
     private final int maxSize;
     private final boolean ordered;
@@ -42,8 +41,7 @@ public final class BatchLane extends Lanes {
             BatchRunner handler,
             int maxSize,
             Backoff backoff) {
-        super(plan, scheduler, stuckBound, listener);
-        this.shared = shared;
+        super(plan, scheduler, stuckBound, listener, shared);
         this.handler = handler;
         this.maxSize = maxSize;
         this.ordered = plan.count() == 1;
@@ -81,6 +79,11 @@ public final class BatchLane extends Lanes {
     }
 
     @Override
+    void runNext(Delivery delivery) {
+        retries.addDue(delivery);
+    }
+
+    @Override
     void work(Worker worker) throws InterruptedException {
         for (List<Delivery> taken = take(worker); taken != null; taken = take(worker)) {
             BatchUnit shown = new BatchUnit(taken);
@@ -100,6 +103,7 @@ public final class BatchLane extends Lanes {
                 if (result.failed()) {
                     halt();
                 }
+                result.later().forEach(each -> later(each.delivery(), each.nanos()));
                 if (!result.again().isEmpty()) {
                     retry(result.again());
                 }

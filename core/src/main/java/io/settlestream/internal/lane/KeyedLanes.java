@@ -79,6 +79,10 @@ public final class KeyedLanes extends Lanes {
         @Nullable
         Delivery waits;
 
+        /** A delivery that waits for the end of a delay, and with it all of its key: their order is to be kept. */
+        @Nullable
+        Delivery delayed;
+
         private long waitsUntil;
         private TimeSource.@Nullable Timer waitTimer;
 
@@ -99,7 +103,7 @@ public final class KeyedLanes extends Lanes {
         }
 
         boolean runnable() {
-            return (retries.isEmpty() ? !queue.isEmpty() : retries.isDue()) && !blocked();
+            return delayed == null && (retries.isEmpty() ? !queue.isEmpty() : retries.isDue()) && !blocked();
         }
 
         /** Whether the next delivery still waits for an earlier handler of its record. */
@@ -128,11 +132,10 @@ public final class KeyedLanes extends Lanes {
         }
 
         boolean finished() {
-            return retries.isEmpty() && queue.isEmpty();
+            return delayed == null && retries.isEmpty() && queue.isEmpty();
         }
     }
 
-    private final Delivery.Shared shared;
     private final DeliveryHandler handler;
     private final LaneKey laneKey;
     private final Backoff backoff;
@@ -156,8 +159,7 @@ public final class KeyedLanes extends Lanes {
             DeliveryHandler handler,
             LaneKey laneKey,
             Backoff backoff) {
-        super(plan, scheduler, stuckBound, listener);
-        this.shared = shared;
+        super(plan, scheduler, stuckBound, listener, shared);
         this.handler = handler;
         this.laneKey = laneKey;
         this.backoff = backoff;
@@ -210,6 +212,29 @@ public final class KeyedLanes extends Lanes {
         }
     }
 
+    /** A record key waits as a whole. A partition does not: it is a lane only so that its records come in order. */
+    @Override
+    void onDelayed(Delivery delivery) {
+        if (laneKey == LaneKey.RECORD_KEY && delivery.key() != null) {
+            laneOf(delivery).delayed = delivery;
+        }
+    }
+
+    @Override
+    void runNext(Delivery delivery) {
+        Lane lane = laneOf(delivery);
+        if (lane.delayed == delivery) {
+            lane.delayed = null;
+        }
+        lane.retries.addDue(delivery);
+        wake(lane);
+    }
+
+    @Override
+    void onLeftOpen(Delivery delivery) {
+        hold(laneOf(delivery), delivery);
+    }
+
     @Override
     void work(Worker worker) throws InterruptedException {
         Lane lane = null;
@@ -225,6 +250,8 @@ public final class KeyedLanes extends Lanes {
             Disposition disposition = handler.run(delivery, this);
             if (disposition == Disposition.RETRY) {
                 retry(delivery);
+            } else if (disposition instanceof Disposition.Later later) {
+                later(delivery, later.nanos());
             } else if (disposition == Disposition.FAILED) {
                 failed(lane, delivery);
             }
@@ -371,6 +398,9 @@ public final class KeyedLanes extends Lanes {
         for (Lane lane : List.copyOf(lanes.values())) {
             lane.queue.removeIf(Delivery::cancelled);
             lane.retries.purge();
+            if (lane.delayed != null && lane.delayed.cancelled()) {
+                lane.delayed = null;
+            }
             if (lane.waits != null && lane.waits.cancelled()) {
                 lane.waitIsOver();
             }

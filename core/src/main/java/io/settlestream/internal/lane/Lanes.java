@@ -6,9 +6,11 @@ import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.HandBack;
 import io.settlestream.internal.settle.Unit;
+import io.settlestream.kafka.RecordCopy;
 import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -26,6 +28,9 @@ import org.slf4j.LoggerFactory;
 public abstract sealed class Lanes implements HandBack permits SharedLane, BatchLane, KeyedLanes {
 
     private static final Logger log = LoggerFactory.getLogger(Lanes.class);
+
+    /** Half of what the clock can tell apart: due times must be comparable. */
+    private static final Duration LONGEST_DELAY = Duration.ofNanos(Long.MAX_VALUE / 2);
 
     /** What lanes need from outside; must not block. */
     public interface Listener {
@@ -60,6 +65,9 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     private final List<Worker> workers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
 
+    final Delivery.Shared shared;
+    private final Delays delays;
+
     /** How many workers run a handler whose delivery was given up. */
     private final AtomicInteger givenUp = new AtomicInteger();
 
@@ -78,8 +86,10 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /**
      * @param stuckBound how long a redelivered record waits for a handler that still runs an earlier delivery of it
      */
-    Lanes(Workers plan, Scheduler scheduler, Duration stuckBound, Listener listener) {
+    Lanes(Workers plan, Scheduler scheduler, Duration stuckBound, Listener listener, Delivery.Shared shared) {
         this.plan = plan;
+        this.shared = shared;
+        this.delays = new Delays(scheduler, this::runDue);
         this.scheduler = scheduler;
         this.stuckBound = stuckBound;
         this.listener = listener;
@@ -113,6 +123,15 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /** Called with the lock: a handler has returned that nobody waited for. */
     void onGivenUpEnded() {}
 
+    /** Called with the lock: the delivery runs next in its lane, or as soon as a worker is free, as the attempt that it is. */
+    abstract void runNext(Delivery delivery);
+
+    /** Called with the lock: a handler wants the delivery after a delay; until {@link #runNext} its lane may go on without it. */
+    void onDelayed(Delivery delivery) {}
+
+    /** Called with the lock, when the lanes have stopped: the delivery stays open for good. */
+    void onLeftOpen(Delivery delivery) {}
+
     // --- life
 
     /** Starts the workers. */
@@ -138,6 +157,8 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             // again.
             setAside.clear();
             onStop(partitions);
+            delays.forEach(this::onLeftOpen);
+            delays.clear();
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -177,6 +198,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             stopped = true;
             // Nothing to do after a stop. Without one, as when the poll thread has died, nothing more is begun.
             onStop(List.of());
+            delays.clear();
             signal();
         } finally {
             lock.unlock();
@@ -303,6 +325,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         lock.lock();
         try {
             setAside.purge();
+            delays.purge();
             onDiscard();
             signal();
         } finally {
@@ -390,6 +413,81 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
     /** Whether a handler still runs for an earlier delivery of this record. */
     final boolean earlierRuns(Unit unit) {
         return givenUp.get() > 0 && runsElsewhere(unit);
+    }
+
+    /**
+     * Queues records of a retry topic: each runs when it is due. One that another group has put there is settled unseen.
+     * Called by the poll thread.
+     *
+     * @param group whose copies are to run
+     */
+    public final void offerCopies(Slots slots, String group) {
+        lock.lock();
+        try {
+            for (int slot = 0; slot < slots.size() && !stopped; slot++) {
+                Delivery copy = Delivery.ofCopy(shared, slots, slot);
+                if (!copy.origin().flatMap(RecordCopy::group).orElse(group).equals(group)) {
+                    if (copy.handOver()) {
+                        boolean unused = copy.settle();
+                    }
+                    continue;
+                }
+                long wait = untilDue(copy);
+                if (wait > 0) {
+                    delay(copy, wait);
+                } else {
+                    runNext(copy);
+                }
+            }
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Nanoseconds; a due time that is not given or cannot be is now. */
+    private long untilDue(Delivery copy) {
+        Instant due = copy.origin().flatMap(RecordCopy::due).orElse(Instant.MIN);
+        Instant now = scheduler.now();
+        if (!due.isAfter(now)) {
+            return 0;
+        }
+        Duration wait = Duration.between(now, due);
+        return wait.compareTo(LONGEST_DELAY) < 0 ? wait.toNanos() : LONGEST_DELAY.toNanos();
+    }
+
+    @Override
+    public final void later(Delivery delivery, long nanos) {
+        lock.lock();
+        try {
+            delivery.nextAttempt();
+            if (stopped) {
+                onLeftOpen(delivery);
+            } else {
+                delay(delivery, nanos);
+                onDelayed(delivery);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void delay(Delivery delivery, long nanos) {
+        delays.add(delivery, scheduler.nanoTime() + nanos);
+    }
+
+    /** Delays have come to an end. */
+    private void runDue() {
+        lock.lock();
+        try {
+            if (!stopped) {
+                List<Delivery> due = delays.takeDue();
+                due.forEach(this::runNext);
+                signalWorkers(due.size());
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     @Override

@@ -21,7 +21,7 @@ final class Resumed {
             new PriorityQueue<>(4, Comparator.comparing(Resumed::isFresh).thenComparing(Delivery::compareByArrival));
 
     private static boolean isFresh(Delivery delivery) {
-        return delivery.attempt() == 1;
+        return !delivery.handedOver();
     }
 
     /** Adds what was kept of a partition, and lets the partition go if there is nothing. */

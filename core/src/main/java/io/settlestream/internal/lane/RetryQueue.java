@@ -54,6 +54,11 @@ final class RetryQueue {
         }
     }
 
+    /** Adds a delivery that is to run at once, as the attempt that it is. */
+    void addDue(Delivery delivery) {
+        waiting.add(new Waiting(delivery, time.nanoTime()));
+    }
+
     /** The next delivery if it is due. Drops those that nobody waits for on the way. */
     @Nullable
     Delivery pollDue() {

@@ -36,7 +36,6 @@ public final class SharedLane extends Lanes {
         }
     }
 
-    private final Delivery.Shared shared;
     private final DeliveryHandler handler;
     private final Backoff backoff;
     private final boolean ordered;
@@ -59,8 +58,7 @@ public final class SharedLane extends Lanes {
             Delivery.Shared shared,
             DeliveryHandler handler,
             Backoff backoff) {
-        super(plan, scheduler, stuckBound, listener);
-        this.shared = shared;
+        super(plan, scheduler, stuckBound, listener, shared);
         this.handler = handler;
         this.backoff = backoff;
         this.ordered = plan.count() == 1;
@@ -95,6 +93,12 @@ public final class SharedLane extends Lanes {
     }
 
     @Override
+    void runNext(Delivery delivery) {
+        retries.addDue(delivery);
+        attention = true;
+    }
+
+    @Override
     void work(Worker worker) throws InterruptedException {
         for (Delivery delivery = take(worker); delivery != null; delivery = take(worker)) {
             Disposition disposition = handler.run(delivery, this);
@@ -103,6 +107,8 @@ public final class SharedLane extends Lanes {
             }
             if (disposition == Disposition.RETRY) {
                 retry(delivery);
+            } else if (disposition instanceof Disposition.Later later) {
+                later(delivery, later.nanos());
             } else if (disposition == Disposition.FAILED) {
                 halt();
             }

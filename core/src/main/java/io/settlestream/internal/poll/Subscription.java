@@ -6,6 +6,7 @@ import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.Recovery;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.KafkaClients;
 import io.settlestream.spi.Scheduler;
@@ -34,6 +35,7 @@ public final class Subscription {
     private final KafkaClients clients;
     private final Lanes lanes;
     private final Settlement settlement;
+    private final Recovery recovery;
     private final Counters counters;
     private final FailureListener failures;
     private final Scheduler scheduler;
@@ -54,12 +56,14 @@ public final class Subscription {
             KafkaClients clients,
             Function<Lanes.Listener, Lanes> lanesOf,
             Settlement settlement,
+            Recovery recovery,
             Counters counters,
             FailureListener failures,
             Scheduler scheduler) {
         this.plan = plan;
         this.clients = clients;
         this.settlement = settlement;
+        this.recovery = recovery;
         this.counters = counters;
         this.failures = failures;
         this.scheduler = scheduler;
@@ -144,9 +148,17 @@ public final class Subscription {
         List<String> problems = new ArrayList<>();
         PollLoop poll = running;
         if (poll != null) {
-            poll.owned().forEach(owned -> partitions.add(health(owned)));
+            for (OwnedPartition owned : poll.owned()) {
+                partitions.add(health(owned));
+                if (owned.paused() && owned.openRecords() > 0 && owned.delayedRecords() >= owned.openRecords()) {
+                    problems.add(
+                            owned + " is full of delays: all " + owned.openRecords() + " records in flight wait for"
+                                    + " the end of one, and nothing more is fetched until then");
+                }
+            }
             problems.addAll(poll.problems());
         }
+        problems.addAll(recovery.problems());
         return new Health.Subscription(
                 plan.name(),
                 plan.source().toString(),
@@ -173,6 +185,7 @@ public final class Subscription {
                 owned.openBytes(),
                 shown.map(OwnedPartition.Oldest::offset),
                 shown.map(o -> Duration.ofNanos(scheduler.nanoTime() - o.fetchedAt())),
+                owned.delayedRecords(),
                 owned.paused());
     }
 

@@ -1,6 +1,7 @@
 package io.settlestream.internal.position;
 
 import java.util.List;
+import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -51,6 +52,17 @@ public final class OwnedPartition {
 
     /** The lowest offset that stays open for good: the position never passes it. */
     private final AtomicLong heldAt = new AtomicLong(ALL);
+
+    /**
+     * Records that are copied elsewhere before they are settled: the position passes none of them, even in a mode in which
+     * it passes what was handed over.
+     */
+    private final ConcurrentSkipListSet<Long> copying = new ConcurrentSkipListSet<>();
+
+    private final Attempts attempts = new Attempts();
+
+    /** How many open records wait for the end of a delay. */
+    private final AtomicLong delayed = new AtomicLong();
 
     /** What health shows: written by the poll thread. */
     private volatile @Nullable Oldest oldest;
@@ -112,8 +124,14 @@ public final class OwnedPartition {
         Position position = tracker.position();
         Long fetchedAt = tracker.oldestFetchedAt();
         oldest = position == null || fetchedAt == null ? null : new Oldest(position.offset(), fetchedAt);
-        long ceiling = heldAt.get();
+        long ceiling = ceiling();
         return position == null || position.offset() <= ceiling ? position : new Position(ceiling, null);
+    }
+
+    private long ceiling() {
+        long held = heldAt.get();
+        Long copied = copying.isEmpty() ? null : copying.ceiling(Long.MIN_VALUE);
+        return copied == null ? held : Math.min(held, copied);
     }
 
     /** What the group has committed, as far as this member knows; null if nothing or unknown. */
@@ -219,6 +237,7 @@ public final class OwnedPartition {
         }
         openRecords.decrementAndGet();
         openBytes.addAndGet(-bytes(record));
+        attempts.settled(record.offset());
         if (watched) {
             listener.settled(this);
         }
@@ -234,12 +253,37 @@ public final class OwnedPartition {
         heldAt.accumulateAndGet(offset, Math::min);
     }
 
-    /** Counts a reply that was handed to the producer and whose report has not come. */
+    /** A copy of the record at {@code offset} is on its way to another topic. */
+    public void copyBegun(long offset) {
+        copying.add(offset);
+    }
+
+    /** That copy was accepted and the record is settled. */
+    public void copyEnded(long offset) {
+        copying.remove(offset);
+    }
+
+    /** How many attempts at records have failed. */
+    public Attempts attempts() {
+        return attempts;
+    }
+
+    /** Counts a record, or with -1 uncounts one, that waits for the end of a delay. */
+    public void delayed(int records) {
+        delayed.addAndGet(records);
+    }
+
+    /** How many open records wait for the end of a delay. */
+    public long delayedRecords() {
+        return delayed.get();
+    }
+
+    /** Counts a reply or a copy that was handed to the producer and whose report has not come. */
     public void reportAwaited() {
         reportsAwaited.incrementAndGet();
     }
 
-    /** Uncounts a reply whose report has come and has been acted on. */
+    /** Uncounts a reply or a copy whose report has come and has been acted on. */
     public void reportArrived() {
         if (reportsAwaited.decrementAndGet() == 0 && watched) {
             listener.settled(this);

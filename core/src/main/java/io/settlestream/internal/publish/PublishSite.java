@@ -190,7 +190,7 @@ public final class PublishSite implements Publisher {
         return headers.isEmpty()
                 ? List.of()
                 : headers.stream()
-                        .<Header>map(header -> new RecordHeader(header.name(), header.value()))
+                        .<Header>map(header -> new PlainHeader(header.name(), header.value()))
                         .toList();
     }
 
@@ -218,10 +218,6 @@ public final class PublishSite implements Publisher {
         return "there is no codec for " + route.type()
                 + "; add settlestream-jackson for JSON, or a CodecProvider that knows the type";
     }
-
-    /** Kafka keeps its own class for this to itself. */
-    @SuppressWarnings("ArrayRecordComponent") // never compared
-    private record RecordHeader(String key, byte @Nullable [] value) implements Header {}
 
     /**
      * Completes a stage from a thread of its own: what users chain to it may block, which must hold up neither the

@@ -23,7 +23,7 @@ public final class TopicName {
     }
 
     /** What is wrong with a name, as a sentence, or empty if Kafka accepts it. */
-    static Optional<String> mistake(String topic) {
+    public static Optional<String> mistake(String topic) {
         return KafkaNames.topicMistake(topic)
                 .map(mistake ->
                         "the topic name '" + shown(topic) + "' " + mistake + ". Name a topic that Kafka can have.");

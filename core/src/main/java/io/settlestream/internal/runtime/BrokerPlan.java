@@ -1,7 +1,5 @@
 package io.settlestream.internal.runtime;
 
-import io.settlestream.DecodePolicy;
-import io.settlestream.ExceptionPolicy;
 import io.settlestream.codec.Codec;
 import io.settlestream.internal.codec.Codecs;
 import io.settlestream.internal.config.ClientProperties;
@@ -11,6 +9,7 @@ import io.settlestream.internal.handle.HandlerSpec;
 import io.settlestream.internal.poll.Reading;
 import io.settlestream.internal.poll.SubscriptionPlan;
 import io.settlestream.internal.publish.PublishSite;
+import io.settlestream.internal.settle.Recovery;
 import io.settlestream.kafka.Commit;
 import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPartitions;
@@ -31,14 +30,25 @@ record BrokerPlan(
     private static final int POLLS_IN_FLIGHT = 2;
 
     /** A subscription that has been checked. */
-    record Mount(SubscriptionPlan plan, Commit commit, Codec<?> codec, HandlerSpec handler, MountOptions options) {}
+    record Mount(SubscriptionPlan plan, Commit commit, Codec<?> codec, HandlerSpec handler, MountOptions options) {
+
+        /** What is done for records that could not be handled. */
+        Recovery.Plan recovery() {
+            return new Recovery.Plan(
+                    options.maxAttempts(), options.deadLetter(), options.retryTopic(), plan.group(), false);
+        }
+
+        private boolean publishes() {
+            return handler instanceof HandlerSpec.Replying
+                    || handler instanceof HandlerSpec.ReplyingAsync
+                    || options.deadLetter() != null
+                    || options.retryTopic() != null;
+        }
+    }
 
     /** Whether something is sure to be published. */
     boolean publishes() {
-        return !sites.isEmpty()
-                || mounts.stream()
-                        .anyMatch(mount -> mount.handler() instanceof HandlerSpec.Replying
-                                || mount.handler() instanceof HandlerSpec.ReplyingAsync);
+        return !sites.isEmpty() || mounts.stream().anyMatch(Mount::publishes);
     }
 
     /** Checks a broker; every mistake goes into {@code problems}, and what is returned counts only without any. */
@@ -121,7 +131,7 @@ record BrokerPlan(
             String where = "subscription " + name;
             Commit commit = source.commit().orElse(broker.commit());
             checkWorkers(where, mounted);
-            checkPolicies(where, commit, options);
+            checkRecovery(where, commit, topic, options);
             Codec<?> codec = codec(where, mounted.handler().input());
             checkReplies(where, mounted.handler());
             SourceChecks.check(where, source, group, problems);
@@ -177,17 +187,13 @@ record BrokerPlan(
             }
         }
 
-        private void checkPolicies(String where, Commit commit, MountOptions options) {
+        private void checkRecovery(String where, Commit commit, KafkaTopic topic, MountOptions options) {
+            RecoveryChecks checks = new RecoveryChecks(where, options, problems);
             if (commit instanceof Commit.Auto) {
-                if (options.onException() == ExceptionPolicy.RETRY) {
-                    problems.add(where + ": onException(RETRY) under Commit.auto(), where nothing comes back."
-                            + " Use Commit.tracked(), or another policy");
-                }
-                if (options.onDecodeFailure() == DecodePolicy.RETRY) {
-                    problems.add(where + ": onDecodeFailure(RETRY) under Commit.auto(), where nothing comes back."
-                            + " Use Commit.tracked(), or another policy");
-                }
+                checks.nothingComesBack();
             }
+            checks.policies();
+            checks.topics(List.of(topic.name()));
         }
 
         private @Nullable Codec<?> codec(String where, HandlerSpec.Input input) {

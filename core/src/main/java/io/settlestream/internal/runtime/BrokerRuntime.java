@@ -5,7 +5,6 @@ import io.settlestream.internal.handle.HandlerEnvironment;
 import io.settlestream.internal.handle.HandlerSpec;
 import io.settlestream.internal.handle.Handlers;
 import io.settlestream.internal.health.Counters;
-import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.lane.BatchLane;
 import io.settlestream.internal.lane.KeyedLanes;
@@ -16,6 +15,7 @@ import io.settlestream.internal.poll.SubscriptionPlan;
 import io.settlestream.internal.publish.BrokerPublisher;
 import io.settlestream.internal.settle.AutoSettlement;
 import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.Recovery;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.internal.settle.TrackedSettlement;
 import io.settlestream.kafka.ClosedKafkaBroker;
@@ -31,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** One broker of a running application: its subscriptions and its producer. */
@@ -187,27 +188,43 @@ final class BrokerRuntime {
 
     private Subscription subscription(BrokerPlan.Mount mount) {
         String name = mount.plan().name();
+        Scheduler scheduler = environment.scheduler();
         Counters counters = new Counters();
-        Settlement settlement = switch (mount.commit()) {
-            case Commit.Auto auto ->
-                new AutoSettlement(
-                        name, counters, new Episodes(environment.scheduler()), new Episodes(environment.scheduler()));
-            case Commit.Tracked tracked -> new TrackedSettlement(name, counters, new Episodes(environment.scheduler()));
+        FailureListener failed = cause -> {
+            startDoomed.completeExceptionally(failure(mount.plan(), cause));
+            failures.failed(cause);
         };
-        return new Subscription(
+        AtomicReference<FailureListener> fails = new AtomicReference<>(failed);
+        Recovery recovery = new Recovery(
+                name,
+                mount.recovery(),
+                (record, listener) -> publisher.send(record, null, listener),
+                counters,
+                cause -> fails.get().failed(cause),
+                scheduler);
+        Settlement settlement = switch (mount.commit()) {
+            case Commit.Auto auto -> new AutoSettlement(name, counters, recovery, scheduler);
+            case Commit.Tracked tracked -> new TrackedSettlement(name, counters, recovery, scheduler);
+        };
+        Subscription subscription = new Subscription(
                 mount.plan(),
                 environment.clients(),
-                listener -> lanes(mount, listener, settlement, counters),
+                listener -> lanes(mount, listener, settlement, recovery, counters),
                 settlement,
+                recovery,
                 counters,
-                cause -> {
-                    startDoomed.completeExceptionally(failure(mount.plan(), cause));
-                    failures.failed(cause);
-                },
-                environment.scheduler());
+                failed,
+                scheduler);
+        fails.set(subscription::fail);
+        return subscription;
     }
 
-    private Lanes lanes(BrokerPlan.Mount mount, Lanes.Listener listener, Settlement settlement, Counters counters) {
+    private Lanes lanes(
+            BrokerPlan.Mount mount,
+            Lanes.Listener listener,
+            Settlement settlement,
+            Recovery recovery,
+            Counters counters) {
         MountOptions options = mount.options();
         HandlerEnvironment handlers = new HandlerEnvironment(
                 mount.plan().name(),
@@ -215,6 +232,7 @@ final class BrokerRuntime {
                 options.onException(),
                 options.onDecodeFailure(),
                 settlement,
+                recovery,
                 counters,
                 listener::failed,
                 environment.scheduler(),

@@ -13,8 +13,11 @@ public record MountOptions(
         @Nullable Integer workersByKey,
         LaneKey laneKey,
         @Nullable Integer dedicatedThreads,
-        ExceptionPolicy onException,
-        DecodePolicy onDecodeFailure,
+        @Nullable ExceptionPolicy saidOnException,
+        @Nullable DecodePolicy saidOnDecodeFailure,
+        @Nullable Integer maxAttempts,
+        @Nullable String deadLetter,
+        @Nullable String retryTopic,
         Duration drainTimeout,
         Backoff backoff,
         @Nullable Integer inFlightRecords,
@@ -35,6 +38,22 @@ public record MountOptions(
         return dedicatedThreads == null ? 1 : dedicatedThreads;
     }
 
+    /** What settles a delivery whose handler threw: without another word it comes back where there is a cap, else all stops. */
+    ExceptionPolicy onException() {
+        if (saidOnException != null) {
+            return saidOnException;
+        }
+        return maxAttempts == null ? ExceptionPolicy.FAIL_FAST : ExceptionPolicy.RETRY;
+    }
+
+    /** What settles a record that cannot be decoded: without another word it goes to the dead letters where there are any. */
+    DecodePolicy onDecodeFailure() {
+        if (saidOnDecodeFailure != null) {
+            return saidOnDecodeFailure;
+        }
+        return deadLetter == null ? DecodePolicy.DROP : DecodePolicy.DEAD_LETTER;
+    }
+
     /** What a mount site has said so far. Filled by one thread while the application is put together. */
     public static final class Draft {
 
@@ -46,8 +65,11 @@ public record MountOptions(
         private @Nullable Integer workersByKey;
         private LaneKey laneKey = LaneKey.PARTITION;
         private @Nullable Integer dedicatedThreads;
-        private ExceptionPolicy onException = ExceptionPolicy.FAIL_FAST;
-        private DecodePolicy onDecodeFailure = DecodePolicy.DROP;
+        private @Nullable ExceptionPolicy onException;
+        private @Nullable DecodePolicy onDecodeFailure;
+        private @Nullable Integer maxAttempts;
+        private @Nullable String deadLetter;
+        private @Nullable String retryTopic;
         private Duration drainTimeout = DRAIN_TIMEOUT;
         private Backoff backoff = Backoff.DEFAULT;
         private @Nullable Integer inFlightRecords;
@@ -84,6 +106,21 @@ public record MountOptions(
             onDecodeFailure = policy;
         }
 
+        public void maxAttempts(int n) {
+            open("maxAttempts");
+            maxAttempts = n;
+        }
+
+        public void deadLetter(String wanted) {
+            open("deadLetter");
+            deadLetter = wanted;
+        }
+
+        public void retryTopic(String wanted) {
+            open("retryTopic");
+            retryTopic = wanted;
+        }
+
         public void drainTimeout(Duration timeout) {
             open("drainTimeout");
             drainTimeout = timeout;
@@ -115,6 +152,9 @@ public record MountOptions(
                     dedicatedThreads,
                     onException,
                     onDecodeFailure,
+                    maxAttempts,
+                    deadLetter,
+                    retryTopic,
                     drainTimeout,
                     backoff,
                     inFlightRecords,

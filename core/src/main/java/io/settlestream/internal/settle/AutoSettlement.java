@@ -5,6 +5,8 @@ import io.settlestream.PublishException;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.position.Slots;
+import io.settlestream.spi.TimeSource;
+import java.util.concurrent.atomic.LongAdder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,14 +17,16 @@ public final class AutoSettlement implements Settlement {
 
     private final String subscription;
     private final Counters counters;
+    private final Recovery recovery;
     private final Episodes unsupportedRetries;
     private final Episodes failedReplies;
 
-    public AutoSettlement(String subscription, Counters counters, Episodes unsupportedRetries, Episodes failedReplies) {
+    public AutoSettlement(String subscription, Counters counters, Recovery recovery, TimeSource time) {
         this.subscription = subscription;
         this.counters = counters;
-        this.unsupportedRetries = unsupportedRetries;
-        this.failedReplies = failedReplies;
+        this.recovery = recovery;
+        this.unsupportedRetries = new Episodes(time);
+        this.failedReplies = new Episodes(time);
     }
 
     @Override
@@ -37,21 +41,45 @@ public final class AutoSettlement implements Settlement {
 
     @Override
     public Disposition settle(Delivery delivery, HandlerOutcome outcome) {
-        boolean live = delivery.settle();
-        switch (outcome) {
-            case HandlerOutcome.Ack ack -> (live ? counters.acked : counters.stale).increment();
-            case HandlerOutcome.Drop drop -> (live ? counters.dropped : counters.stale).increment();
-            case HandlerOutcome.Retry retry when !live -> counters.stale.increment();
-            case HandlerOutcome.Retry retry -> {
-                counters.unsupportedRetries.increment();
-                unsupportedRetries.failed(n -> log.atWarn()
-                        .addKeyValue("subscription", subscription)
-                        .addKeyValue("record", delivery)
-                        .addKeyValue("retries", n)
-                        .log("retry is unsupported under Commit.auto(), the record does not come back;"
-                                + " use Commit.tracked() to have it again"));
-            }
+        return switch (outcome) {
+            case HandlerOutcome.DeadLetter letter -> settle(delivery, outcome, Reason.said(letter.reason()));
+            case HandlerOutcome.Ack ack -> settled(delivery, counters.acked);
+            case HandlerOutcome.Drop drop -> settled(delivery, counters.dropped);
+            case HandlerOutcome.Retry retry -> unsupported(delivery, retry);
+            case HandlerOutcome.RetryAfter later -> unsupported(delivery, later);
+        };
+    }
+
+    @Override
+    public Disposition settle(Delivery delivery, HandlerOutcome outcome, Reason reason) {
+        return outcome instanceof HandlerOutcome.DeadLetter
+                ? recovery.deadLetter(delivery, delivery.attempt(), reason)
+                : settle(delivery, outcome);
+    }
+
+    @Override
+    public Disposition exhausted(Delivery delivery) {
+        throw new IllegalStateException("there is no cap where nothing comes back");
+    }
+
+    private Disposition settled(Delivery delivery, LongAdder counter) {
+        (delivery.settle() ? counter : counters.stale).increment();
+        return Disposition.DONE;
+    }
+
+    private Disposition unsupported(Delivery delivery, HandlerOutcome outcome) {
+        if (!delivery.settle()) {
+            counters.stale.increment();
+            return Disposition.DONE;
         }
+        counters.unsupportedRetries.increment();
+        unsupportedRetries.failed(n -> log.atWarn()
+                .addKeyValue("subscription", subscription)
+                .addKeyValue("record", delivery)
+                .addKeyValue("outcome", outcome)
+                .addKeyValue("retries", n)
+                .log("a retry is unsupported under Commit.auto(), the record does not come back;"
+                        + " use Commit.tracked() to have it again"));
         return Disposition.DONE;
     }
 

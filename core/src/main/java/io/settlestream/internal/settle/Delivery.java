@@ -4,8 +4,10 @@ import io.settlestream.Context;
 import io.settlestream.Publisher;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Slots;
+import io.settlestream.kafka.RecordCopy;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
@@ -25,23 +27,41 @@ public final class Delivery implements Context<Object>, Unit {
     private final Slots slots;
     private final int slot;
     private final ConsumerRecord<byte[], byte[]> record;
-    private int attempt = 1;
+    private final @Nullable RecordCopy origin;
+    private int attempt;
+
+    /** Whether it was handed over before. */
+    private boolean handed;
 
     /** Whether the service stopped waiting for this delivery although its assignment goes on. */
     private volatile boolean abandoned;
 
     public Delivery(Shared shared, Slots slots, int slot) {
+        this(shared, slots, slot, null);
+    }
+
+    private Delivery(Shared shared, Slots slots, int slot, @Nullable RecordCopy origin) {
         this.shared = shared;
         this.slots = slots;
         this.slot = slot;
         this.record = slots.record(slot);
+        this.origin = origin;
+        int before = slots.partition().attempts().failed(record.offset());
+        this.attempt = 1 + (origin == null ? before : Math.max(before, origin.attempts()));
+    }
+
+    /** The delivery of a record from a retry topic. */
+    public static Delivery ofCopy(Shared shared, Slots slots, int slot) {
+        return new Delivery(
+                shared, slots, slot, RecordCopy.of(slots.record(slot).headers()).orElse(null));
     }
 
     /** Marks the record as handed to a worker. False if it may not be handled, and is not marked then. */
     public boolean handOver() {
         slots.take(slot);
         boolean admitted = owner().admits(record.offset());
-        if (admitted || attempt > 1) {
+        if (admitted || handed) {
+            handed = true;
             slots.handOver(slot);
         } else {
             slots.takeBack(slot);
@@ -49,9 +69,19 @@ public final class Delivery implements Context<Object>, Unit {
         return admitted;
     }
 
+    /** Whether it was marked as handed over before, so that it is one that runs again. */
+    public boolean handedOver() {
+        return handed;
+    }
+
     /** Settles the record for good. False if that changes nothing any more. */
     public boolean settle() {
         return !abandoned && owner().settle(slots, slot, record);
+    }
+
+    /** Notes that this attempt has failed and that there will be another. */
+    void attemptFailed() {
+        owner().attempts().failed(record.offset(), attempt);
     }
 
     /** Gives the delivery up: its record stays open whatever its handler still answers. */
@@ -115,7 +145,7 @@ public final class Delivery implements Context<Object>, Unit {
 
     @Override
     public Instant timestamp() {
-        return Instant.ofEpochMilli(record.timestamp());
+        return origin == null ? Instant.ofEpochMilli(record.timestamp()) : origin.timestamp();
     }
 
     @Override
@@ -125,7 +155,12 @@ public final class Delivery implements Context<Object>, Unit {
 
     @Override
     public Headers headers() {
-        return new ReadOnlyHeaders(record.headers());
+        return new ReadOnlyHeaders(record.headers(), origin != null);
+    }
+
+    @Override
+    public Optional<RecordCopy> origin() {
+        return Optional.ofNullable(origin);
     }
 
     @Override

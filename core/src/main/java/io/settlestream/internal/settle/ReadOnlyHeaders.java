@@ -1,17 +1,32 @@
 package io.settlestream.internal.settle;
 
+import io.settlestream.kafka.RecordCopy;
 import java.util.Iterator;
+import java.util.List;
+import java.util.stream.Stream;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
-/** A record's headers for its handler. They are those of the record itself, which a retry sees again. */
+/**
+ * A record's headers for its handler. They are those of the record itself, which a retry sees again; of a copy, without those
+ * that the framework has added.
+ */
 final class ReadOnlyHeaders implements Headers {
 
     private final Headers headers;
+    private final boolean copy;
 
-    ReadOnlyHeaders(Headers headers) {
+    /**
+     * @param copy whether they are the headers of a copy
+     */
+    ReadOnlyHeaders(Headers headers, boolean copy) {
         this.headers = headers;
+        this.copy = copy;
+    }
+
+    private boolean hidden(String key) {
+        return copy && RecordCopy.isAdded(key);
     }
 
     @Override
@@ -31,28 +46,34 @@ final class ReadOnlyHeaders implements Headers {
 
     @Override
     public @Nullable Header lastHeader(String key) {
-        return headers.lastHeader(key);
+        return hidden(key) ? null : headers.lastHeader(key);
     }
 
     @Override
     public Iterable<Header> headers(String key) {
-        return () -> new ReadOnlyIterator(headers.headers(key).iterator());
+        return hidden(key)
+                ? List.of()
+                : () -> new ReadOnlyIterator(headers.headers(key).iterator());
     }
 
     @Override
     public Header[] toArray() {
-        return headers.toArray();
+        return copy
+                ? Stream.of(headers.toArray())
+                        .filter(header -> !hidden(header.key()))
+                        .toArray(Header[]::new)
+                : headers.toArray();
     }
 
     @Override
     public Iterator<Header> iterator() {
-        return new ReadOnlyIterator(headers.iterator());
+        return new ReadOnlyIterator(copy ? List.of(toArray()).iterator() : headers.iterator());
     }
 
     /** Says how many there are, and nothing of what they hold. */
     @Override
     public String toString() {
-        return "Headers[" + headers.toArray().length + "]";
+        return "Headers[" + toArray().length + "]";
     }
 
     /** The exception that Kafka's own headers throw when they are read-only. */

@@ -7,7 +7,7 @@ import io.settlestream.internal.position.Slots;
 /**
  * What a commit mode makes of outcomes. One implementation per mode, chosen when the subscription starts.
  *
- * <p>Called by the thread that holds the delivery; lock-free.
+ * <p>Called by the thread that holds the delivery; lock-free, but for the rare record that is copied elsewhere.
  */
 public sealed interface Settlement permits AutoSettlement, TrackedSettlement {
 
@@ -17,8 +17,14 @@ public sealed interface Settlement permits AutoSettlement, TrackedSettlement {
     /** Whether a start that does not come from a committed offset is committed before the first delivery. */
     boolean commitsStart();
 
-    /** Ends an attempt with an outcome. */
+    /** Ends an attempt with a handler's outcome. A dead letter needs a topic to go to. */
     Disposition settle(Delivery delivery, HandlerOutcome outcome);
+
+    /** Ends an attempt that failed of something, with the outcome that a policy has chosen. */
+    Disposition settle(Delivery delivery, HandlerOutcome outcome, Reason reason);
+
+    /** Ends a delivery that must not be tried, because its record has met its cap. */
+    Disposition exhausted(Delivery delivery);
 
     /** Whether a reply that Kafka did not accept is lost, so that it makes no difference whether it could heal. */
     boolean losesFailedReplies();

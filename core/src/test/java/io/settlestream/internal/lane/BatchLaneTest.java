@@ -52,7 +52,7 @@ class BatchLaneTest {
                 again.add(delivery);
             }
         }
-        return new Result(again, false);
+        return new Result(again, List.of(), false);
     }
 
     private void step(LaneRig rig, String... expected) throws InterruptedException {
@@ -116,7 +116,7 @@ class BatchLaneTest {
                 return settle(lanes, batch, d -> false);
             }
             unreported.addAll(batch.deliveries());
-            return new Result(List.of(), false);
+            return new Result(List.of(), List.of(), false);
         })) {
             OwnedPartition partition = rig.assign(0);
             rig.offer(partition, 0, 5);

@@ -222,7 +222,7 @@ class LanePauseTest {
                 }
             }
             batches.add(shown);
-            return new BatchRunner.Result(again, false);
+            return new BatchRunner.Result(again, List.of(), false);
         })) {
             OwnedPartition partition = rig.assign(0);
             rig.offer(partition, 0, 2);

@@ -9,7 +9,6 @@ import io.settlestream.PublishedRecord;
 import io.settlestream.Publisher;
 import io.settlestream.internal.handle.BatchRunner;
 import io.settlestream.internal.health.Counters;
-import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.lane.Lanes.Workers;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Slots;
@@ -17,6 +16,7 @@ import io.settlestream.internal.settle.Backoff;
 import io.settlestream.internal.settle.BatchUnit;
 import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.settle.Disposition;
+import io.settlestream.internal.settle.Recoveries;
 import io.settlestream.internal.settle.TrackedSettlement;
 import io.settlestream.internal.testing.ManualTime;
 import io.settlestream.internal.testing.Records;
@@ -88,7 +88,8 @@ final class LaneRig implements Lanes.Listener, AutoCloseable {
     /** Every begun attempt, as {@code partition@offset#attempt}. */
     final ConcurrentLinkedQueue<String> begun = new ConcurrentLinkedQueue<>();
 
-    private final TrackedSettlement settlement = new TrackedSettlement("orders", counters, new Episodes(time));
+    private final TrackedSettlement settlement =
+            new TrackedSettlement("orders", counters, Recoveries.none(counters, time), time);
     private final Delivery.Shared shared = new Delivery.Shared("state", new NoPublisher());
     private Lanes lanes;
 
@@ -124,10 +125,10 @@ final class LaneRig implements Lanes.Listener, AutoCloseable {
                 return handling.of(rig, batch);
             } catch (InterruptedException e) {
                 batch.deliveries().forEach(rig::ack);
-                return new BatchRunner.Result(List.of(), false);
+                return new BatchRunner.Result(List.of(), List.of(), false);
             } catch (Throwable t) {
                 rig.failures.add(t);
-                return new BatchRunner.Result(List.of(), false);
+                return new BatchRunner.Result(List.of(), List.of(), false);
             } finally {
                 rig.progressed();
             }
@@ -174,15 +175,18 @@ final class LaneRig implements Lanes.Listener, AutoCloseable {
 
     private BatchRunner.Result each(BatchUnit batch, Handling handling) {
         List<Delivery> again = new ArrayList<>();
+        List<BatchRunner.Later> later = new ArrayList<>();
         boolean failed = false;
         for (Delivery delivery : batch.deliveries()) {
             Disposition disposition = run(delivery, handling);
             failed |= disposition == Disposition.FAILED;
             if (disposition == Disposition.RETRY) {
                 again.add(delivery);
+            } else if (disposition instanceof Disposition.Later delay) {
+                later.add(new BatchRunner.Later(delivery, delay.nanos()));
             }
         }
-        return new BatchRunner.Result(again, failed);
+        return new BatchRunner.Result(again, later, failed);
     }
 
     private void note(List<Delivery> deliveries) {
@@ -200,6 +204,10 @@ final class LaneRig implements Lanes.Listener, AutoCloseable {
 
     Disposition retry(Delivery delivery) {
         return settlement.settle(delivery, HandlerOutcome.retry());
+    }
+
+    Disposition retryAfter(Delivery delivery, Duration delay) {
+        return settlement.settle(delivery, HandlerOutcome.retryAfter(delay));
     }
 
     Disposition fail(Delivery delivery) {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.settlestream.HandlerOutcome;
 import io.settlestream.internal.health.Counters;
-import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.testing.ManualTime;
 import io.settlestream.internal.testing.Records;
@@ -18,10 +17,11 @@ class SettlementTest {
     private static final TopicPartition ORDERS_3 = new TopicPartition("orders", 3);
 
     private final Counters counters = new Counters();
-    private final Episodes episodes = new Episodes(new ManualTime());
+    private final ManualTime time = new ManualTime();
+    private final Recovery recovery = Recoveries.none(counters, time);
 
-    private final Settlement tracked = new TrackedSettlement("orders", counters, episodes);
-    private final Settlement auto = new AutoSettlement("orders", counters, episodes, episodes);
+    private final Settlement tracked = new TrackedSettlement("orders", counters, recovery, time);
+    private final Settlement auto = new AutoSettlement("orders", counters, recovery, time);
 
     private OwnedPartition partition;
 

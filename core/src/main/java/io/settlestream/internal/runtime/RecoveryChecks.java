@@ -1,0 +1,80 @@
+package io.settlestream.internal.runtime;
+
+import io.settlestream.DecodePolicy;
+import io.settlestream.ExceptionPolicy;
+import io.settlestream.internal.publish.TopicName;
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * What startup can tell about how a subscription deals with records that cannot be handled.
+ *
+ * @param where the subscription, as the start of a sentence
+ * @param options what its mount site has said
+ * @param problems every mistake goes in here
+ */
+record RecoveryChecks(String where, MountOptions options, List<String> problems) {
+
+    private static final String UNDER_AUTO =
+            " under Commit.auto(), where nothing comes back. Use Commit.tracked(), or ";
+
+    /** Under Auto: refuses what has records come back. */
+    void nothingComesBack() {
+        if (options.maxAttempts() != null) {
+            problem("maxAttempts(" + options.maxAttempts() + ")" + UNDER_AUTO + "leave it out");
+        }
+        if (options.retryTopic() != null) {
+            problem("retryTopic(" + TopicName.shown(options.retryTopic()) + ")" + UNDER_AUTO + "leave it out");
+        }
+        ExceptionPolicy said = options.saidOnException();
+        if (said == ExceptionPolicy.RETRY || said instanceof ExceptionPolicy.RetryAfter) {
+            problem("onException(" + said + ")" + UNDER_AUTO + "another policy");
+        }
+        if (options.saidOnDecodeFailure() == DecodePolicy.RETRY) {
+            problem("onDecodeFailure(RETRY)" + UNDER_AUTO + "another policy");
+        }
+    }
+
+    /** Refuses policies that send records where there is no topic. */
+    void policies() {
+        if (options.deadLetter() != null) {
+            return;
+        }
+        if (options.saidOnException() == ExceptionPolicy.DEAD_LETTER) {
+            problem("onException(DEAD_LETTER) without a dead-letter topic. Name one with deadLetter(...), or choose"
+                    + " another policy");
+        }
+        if (options.saidOnDecodeFailure() == DecodePolicy.DEAD_LETTER) {
+            problem("onDecodeFailure(DEAD_LETTER) without a dead-letter topic. Name one with deadLetter(...), or choose"
+                    + " another policy");
+        }
+    }
+
+    /** Refuses topics that cannot be, or that would be read as what they are to be kept apart from. */
+    void topics(Collection<String> read) {
+        String deadLetter = options.deadLetter();
+        String retryTopic = options.retryTopic();
+        if (deadLetter != null) {
+            topic("deadLetter", deadLetter, read, "records that were given up would be handled again, without end");
+        }
+        if (retryTopic != null) {
+            topic("retryTopic", retryTopic, read, "a copy that waits could not be told from a new record");
+        }
+        if (retryTopic != null && retryTopic.equals(deadLetter)) {
+            problem("deadLetter and retryTopic are both " + TopicName.shown(retryTopic)
+                    + ", so records that were given up would be handled again. Name two topics");
+        }
+    }
+
+    private void topic(String option, String topic, Collection<String> read, String why) {
+        TopicName.mistake(topic).ifPresent(mistake -> problem(option + ": " + mistake));
+        if (read.contains(topic)) {
+            problem(option + "(" + TopicName.shown(topic) + ") is a topic that the subscription reads: " + why
+                    + ". Name another topic");
+        }
+    }
+
+    private void problem(String problem) {
+        problems.add(where + ": " + problem);
+    }
+}
