@@ -35,7 +35,11 @@ record BrokerPlan(
         /** What is done for records that could not be handled. */
         Recovery.Plan recovery() {
             return new Recovery.Plan(
-                    options.maxAttempts(), options.deadLetter(), options.retryTopic(), plan.group(), false);
+                    options.maxAttempts(),
+                    options.deadLetter(),
+                    options.retryTopic(),
+                    plan.group().orElse(null),
+                    false);
         }
 
         private boolean publishes() {
@@ -131,7 +135,7 @@ record BrokerPlan(
             String where = "subscription " + name;
             Commit commit = source.commit().orElse(broker.commit());
             checkWorkers(where, mounted);
-            checkRecovery(where, commit, topic, options);
+            checkRecovery(where, commit, reading, options);
             Codec<?> codec = codec(where, mounted.handler().input());
             checkReplies(where, mounted.handler());
             SourceChecks.check(where, source, group, problems);
@@ -187,13 +191,13 @@ record BrokerPlan(
             }
         }
 
-        private void checkRecovery(String where, Commit commit, KafkaTopic topic, MountOptions options) {
+        private void checkRecovery(String where, Commit commit, Reading reading, MountOptions options) {
             RecoveryChecks checks = new RecoveryChecks(where, options, problems);
             if (commit instanceof Commit.Auto) {
                 checks.nothingComesBack();
             }
             checks.policies();
-            checks.topics(List.of(topic.name()));
+            checks.topics(reading);
         }
 
         private @Nullable Codec<?> codec(String where, HandlerSpec.Input input) {

@@ -2,8 +2,8 @@ package io.settlestream.internal.runtime;
 
 import io.settlestream.DecodePolicy;
 import io.settlestream.ExceptionPolicy;
+import io.settlestream.internal.poll.Reading;
 import io.settlestream.internal.publish.TopicName;
-import java.util.Collection;
 import java.util.List;
 
 /**
@@ -51,7 +51,7 @@ record RecoveryChecks(String where, MountOptions options, List<String> problems)
     }
 
     /** Refuses topics that cannot be, or that would be read as what they are to be kept apart from. */
-    void topics(Collection<String> read) {
+    void topics(Reading read) {
         String deadLetter = options.deadLetter();
         String retryTopic = options.retryTopic();
         if (deadLetter != null) {
@@ -66,9 +66,9 @@ record RecoveryChecks(String where, MountOptions options, List<String> problems)
         }
     }
 
-    private void topic(String option, String topic, Collection<String> read, String why) {
+    private void topic(String option, String topic, Reading read, String why) {
         TopicName.mistake(topic).ifPresent(mistake -> problem(option + ": " + mistake));
-        if (read.contains(topic)) {
+        if (read.reads(topic)) {
             problem(option + "(" + TopicName.shown(topic) + ") is a topic that the subscription reads: " + why
                     + ". Name another topic");
         }
