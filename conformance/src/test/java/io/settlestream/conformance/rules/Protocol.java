@@ -1,6 +1,6 @@
 package io.settlestream.conformance.rules;
 
-import io.settlestream.kafka.KafkaTopic;
+import io.settlestream.kafka.KafkaSource;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.RangeAssignor;
@@ -31,8 +31,8 @@ enum Protocol {
                 assignor.getName());
     }
 
-    KafkaTopic apply(KafkaTopic topic) {
-        KafkaTopic result = topic;
+    <S extends KafkaSource<S>> S apply(S source) {
+        S result = source;
         for (Map.Entry<String, String> property : properties.entrySet()) {
             result = result.config(property.getKey(), property.getValue());
         }

@@ -15,6 +15,7 @@ import io.settlestream.SettleStream;
 import io.settlestream.Subscriber;
 import io.settlestream.kafka.Commit;
 import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaSource;
 import io.settlestream.kafka.KafkaTopic;
 import io.settlestream.kafka.StartOffset;
 import io.settlestream.spi.KafkaClients;
@@ -155,7 +156,12 @@ final class Stage implements AutoCloseable {
 
     /** A topic read from its beginning under Commit.auto(). */
     KafkaTopic auto(String topic) {
-        return protocol.apply(KafkaTopic.of(name(topic)))
+        return auto(KafkaTopic.of(name(topic)));
+    }
+
+    /** What was named by {@link #name}, read like {@link #auto(String) a topic}. */
+    <S extends KafkaSource<S>> S auto(S source) {
+        return protocol.apply(source)
                 .commit(Commit.auto())
                 .startOffset(StartOffset.EARLIEST)
                 .config("metadata.max.age.ms", 200)
@@ -167,12 +173,17 @@ final class Stage implements AutoCloseable {
         return auto(topic).commit(Commit.tracked());
     }
 
-    Subscriber<String, Object> handled(KafkaTopic topic, Handler<String, Object> handler) {
-        return Subscriber.on(topic, String.class).handle(handler);
+    /** What was named by {@link #name}, read like {@link #tracked(String) a topic}. */
+    <S extends KafkaSource<S>> S tracked(S source) {
+        return auto(source).commit(Commit.tracked());
     }
 
-    Subscriber<String, Object> handledInBatches(KafkaTopic topic, int size, BatchHandler<String, Object> handler) {
-        return Subscriber.on(topic, String.class).<Object>handleBatch(handler).batch(size);
+    Subscriber<String, Object> handled(KafkaSource<?> source, Handler<String, Object> handler) {
+        return Subscriber.on(source, String.class).handle(handler);
+    }
+
+    Subscriber<String, Object> handledInBatches(KafkaSource<?> source, int size, BatchHandler<String, Object> handler) {
+        return Subscriber.on(source, String.class).<Object>handleBatch(handler).batch(size);
     }
 
     App<NoState> app(Consumer<Scope<NoState>> scope) {
