@@ -178,10 +178,10 @@ final class Policies {
             return null;
         }
         return switch (policy) {
-            case ExceptionPolicy.RetryAfter later -> later.outcome();
+            case ExceptionPolicy.RetryAfter later -> settlement.retries() ? later.outcome() : null;
             case ExceptionPolicy.Fixed fixed ->
                 switch (fixed) {
-                    case RETRY -> HandlerOutcome.retry();
+                    case RETRY -> settlement.retries() ? HandlerOutcome.retry() : null;
                     case DROP -> HandlerOutcome.drop();
                     case DEAD_LETTER -> recovery.hasDeadLetters() ? HandlerOutcome.deadLetter("") : null;
                     case FAIL_FAST -> null;
@@ -236,7 +236,7 @@ final class Policies {
         return switch (policy) {
             case DecodePolicy.Fixed fixed ->
                 switch (fixed) {
-                    case RETRY -> HandlerOutcome.retry();
+                    case RETRY -> settlement.retries() ? HandlerOutcome.retry() : null;
                     case DROP -> HandlerOutcome.drop();
                     case DEAD_LETTER -> recovery.hasDeadLetters() ? HandlerOutcome.deadLetter("") : null;
                     case FAIL_FAST -> null;

@@ -45,6 +45,8 @@ final class Delays {
 
     /** Takes out those that are due. Drops those that nobody waits for on the way. */
     List<Delivery> takeDue() {
+        // It has fired, and may have fired a little early: whatever is next needs one of its own.
+        cancelTimer();
         List<Delivery> due = new ArrayList<>();
         long now = time.nanoTime();
         Waiting next = waiting.peek();
@@ -62,7 +64,14 @@ final class Delays {
 
     /** Forgets those that nobody waits for. */
     void purge() {
-        if (waiting.removeIf(next -> next.delivery.cancelled())) {
+        boolean forgotten = waiting.removeIf(next -> {
+            boolean cancelled = next.delivery.cancelled();
+            if (cancelled) {
+                next.delivery.owner().delayed(-1);
+            }
+            return cancelled;
+        });
+        if (forgotten) {
             setTimer();
         }
     }
@@ -79,13 +88,19 @@ final class Delays {
 
     private void setTimer() {
         Waiting next = waiting.peek();
-        if (timer != null && (next == null || next.due != timerAt)) {
-            timer.cancel();
-            timer = null;
+        if (next == null || next.due != timerAt) {
+            cancelTimer();
         }
         if (timer == null && next != null) {
             timerAt = next.due;
             timer = time.schedule(Duration.ofNanos(Math.max(0, next.due - time.nanoTime())), whenDue);
+        }
+    }
+
+    private void cancelTimer() {
+        if (timer != null) {
+            timer.cancel();
+            timer = null;
         }
     }
 }

@@ -11,6 +11,7 @@ import io.settlestream.spi.Scheduler;
 import io.settlestream.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -79,9 +80,8 @@ public final class KeyedLanes extends Lanes {
         @Nullable
         Delivery waits;
 
-        /** A delivery that waits for the end of a delay, and with it all of its key: their order is to be kept. */
-        @Nullable
-        Delivery delayed;
+        /** Deliveries that wait for the end of a delay, and with them all of their key: its order is to be kept. */
+        final List<Delivery> delayed = new ArrayList<>(0);
 
         private long waitsUntil;
         private TimeSource.@Nullable Timer waitTimer;
@@ -103,7 +103,7 @@ public final class KeyedLanes extends Lanes {
         }
 
         boolean runnable() {
-            return delayed == null && (retries.isEmpty() ? !queue.isEmpty() : retries.isDue()) && !blocked();
+            return delayed.isEmpty() && (retries.isEmpty() ? !queue.isEmpty() : retries.isDue()) && !blocked();
         }
 
         /** Whether the next delivery still waits for an earlier handler of its record. */
@@ -132,7 +132,7 @@ public final class KeyedLanes extends Lanes {
         }
 
         boolean finished() {
-            return delayed == null && retries.isEmpty() && queue.isEmpty();
+            return delayed.isEmpty() && retries.isEmpty() && queue.isEmpty();
         }
     }
 
@@ -216,16 +216,14 @@ public final class KeyedLanes extends Lanes {
     @Override
     void onDelayed(Delivery delivery) {
         if (laneKey == LaneKey.RECORD_KEY && delivery.key() != null) {
-            laneOf(delivery).delayed = delivery;
+            laneOf(delivery).delayed.add(delivery);
         }
     }
 
     @Override
     void runNext(Delivery delivery) {
         Lane lane = laneOf(delivery);
-        if (lane.delayed == delivery) {
-            lane.delayed = null;
-        }
+        lane.delayed.remove(delivery);
         lane.retries.addDue(delivery);
         wake(lane);
     }
@@ -398,9 +396,7 @@ public final class KeyedLanes extends Lanes {
         for (Lane lane : List.copyOf(lanes.values())) {
             lane.queue.removeIf(Delivery::cancelled);
             lane.retries.purge();
-            if (lane.delayed != null && lane.delayed.cancelled()) {
-                lane.delayed = null;
-            }
+            lane.delayed.removeIf(Delivery::cancelled);
             if (lane.waits != null && lane.waits.cancelled()) {
                 lane.waitIsOver();
             }

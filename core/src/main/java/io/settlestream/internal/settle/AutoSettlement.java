@@ -84,6 +84,11 @@ public final class AutoSettlement implements Settlement {
     }
 
     @Override
+    public boolean retries() {
+        return false;
+    }
+
+    @Override
     public boolean losesFailedReplies() {
         return true;
     }

@@ -144,12 +144,14 @@ public final class CopyWriter {
     }
 
     private void writeQueued() {
-        try {
-            for (Copy copy = next(); copy != null; copy = next()) {
+        for (Copy copy = next(); copy != null; copy = next()) {
+            try {
                 copy.write();
+            } catch (Throwable t) {
+                // Its record stays open, and the stop that follows must not wait for a report that never comes.
+                copy.end();
+                failures.failed(t);
             }
-        } catch (Throwable t) {
-            failures.failed(t);
         }
     }
 

@@ -26,6 +26,9 @@ public sealed interface Settlement permits AutoSettlement, TrackedSettlement {
     /** Ends a delivery that must not be tried, because its record has met its cap. */
     Disposition exhausted(Delivery delivery);
 
+    /** Whether a record that is to come back does. */
+    boolean retries();
+
     /** Whether a reply that Kafka did not accept is lost, so that it makes no difference whether it could heal. */
     boolean losesFailedReplies();
 

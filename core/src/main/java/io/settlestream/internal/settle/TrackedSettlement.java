@@ -74,6 +74,11 @@ public final class TrackedSettlement implements Settlement {
     }
 
     @Override
+    public boolean retries() {
+        return true;
+    }
+
+    @Override
     public boolean losesFailedReplies() {
         return false;
     }
