@@ -84,6 +84,40 @@ class CommittingTest {
     }
 
     @Test
+    @DisplayName("A consumer that is no member may commit to a group only while that has no members")
+    void byHandNextToMembers() {
+        playWithEachProtocol(
+                stage -> {
+                    String topic = stage.topic("by-hand", 2);
+                    TopicPartition first = partition(topic, 0);
+                    var consumer = stage.consumer("group.id", stage.name("g"));
+                    consumer.assign(List.of(first));
+                    stage.run("alone", () -> consumer.commitSync(Map.of(first, new OffsetAndMetadata(1))));
+                    var member = stage.consumer("group.id", stage.name("g"));
+                    member.subscribe(List.of(topic));
+                    stage.pollUntil(
+                            "a member", member, () -> member.assignment().size() == 2);
+                    stage.run("with a member", () -> consumer.commitSync(Map.of(first, new OffsetAndMetadata(2))));
+                    List<String> heard = Collections.synchronizedList(new ArrayList<>());
+                    consumer.commitAsync(
+                            Map.of(first, new OffsetAndMetadata(3)),
+                            (offsets, failure) -> heard.add(failure.getClass().getSimpleName()));
+                    stage.pollUntil("callback", consumer, () -> heard.size() == 1);
+                    stage.note("asynchronously", heard);
+                    member.close();
+                    stage.run("alone again", () -> consumer.commitSync(Map.of(first, new OffsetAndMetadata(4))));
+                    stage.note("seen from outside", stage.kafka().committed(stage.name("g")));
+                },
+                """
+                alone: done
+                with a member throws: CommitFailedException
+                asynchronously: [CommitFailedException]
+                alone again: done
+                seen from outside: {by-hand-0=4 '' epoch none}
+                """);
+    }
+
+    @Test
     @DisplayName("Callbacks of asynchronous commits run in the order of commits, in later calls of the same thread")
     void callbacks() {
         playWithEachProtocol(

@@ -4,6 +4,7 @@ import io.settlestream.HandlerOutcome;
 import io.settlestream.NoState;
 import io.settlestream.StartupException;
 import io.settlestream.kafka.KafkaPartitions;
+import io.settlestream.kafka.KafkaPosition;
 import io.settlestream.kafka.KafkaTopics;
 import io.settlestream.kafka.StartOffset;
 import io.settlestream.testing.TestApp;
@@ -23,7 +24,8 @@ final class SourceSetRules {
                 partitionsInAGroup(),
                 partitionsWithoutGroup(),
                 laterPartition(),
-                notBoth());
+                notBoth(),
+                membersElsewhere());
     }
 
     private static Scenario list() {
@@ -265,6 +267,36 @@ final class SourceSetRules {
                         """
                         problems: 1
                         names the way out: true
+                        """);
+    }
+
+    private static Scenario membersElsewhere() {
+        return Scenario.of(
+                        "named partitions in a group that has members elsewhere do not start, and say why",
+                        "9.1",
+                        "9.3")
+                .play(
+                        stage -> {
+                            stage.topic("orders", 1);
+                            stage.write("orders", 0, "a");
+                            stage.start(
+                                    stage.handled(stage.tracked("orders"), (value, context) -> HandlerOutcome.ack()));
+                            stage.settle();
+                            KafkaPartitions source = stage.tracked(KafkaPartitions.of(stage.name("orders"), 0))
+                                    .group(stage.group())
+                                    .startAt(KafkaPosition.earliest());
+                            try {
+                                stage.start(stage.handled(source, (value, context) -> HandlerOutcome.ack()));
+                            } catch (StartupException e) {
+                                stage.note("says why", e.getMessage().contains(stage.group() + " has members"));
+                                stage.note("names the way out", e.getMessage().contains("KafkaPartitions.group(...)"));
+                            }
+                            stage.note("committed", stage.committed("orders"));
+                        },
+                        """
+                        says why: true
+                        names the way out: true
+                        committed: 0@1
                         """);
     }
 

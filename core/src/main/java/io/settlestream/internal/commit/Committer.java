@@ -43,6 +43,10 @@ public final class Committer implements Commits {
 
     private final Consumer<byte[], byte[]> consumer;
     private final String subscription;
+
+    /** Why a commit is refused that says the group has members; null for a member, which only was not up to date. */
+    private final @Nullable String refusal;
+
     private final long intervalNanos;
     private final Counters counters;
     private final Episodes episodes;
@@ -57,15 +61,22 @@ public final class Committer implements Commits {
 
     private volatile @Nullable String problem;
 
+    /**
+     * Makes a committer.
+     *
+     * @param refusal what it means that a commit is refused because the group has members; null if this is one of them
+     */
     public Committer(
             Consumer<byte[], byte[]> consumer,
             String subscription,
+            @Nullable String refusal,
             Duration interval,
             Counters counters,
             FailureListener failures,
             TimeSource time) {
         this.consumer = consumer;
         this.subscription = subscription;
+        this.refusal = refusal;
         this.intervalNanos = Math.max(interval.toNanos(), SHORTEST_INTERVAL.toNanos());
         this.counters = counters;
         this.episodes = new Episodes(time);
@@ -133,7 +144,14 @@ public final class Committer implements Commits {
 
     @Override
     public boolean commitStarts(Map<OwnedPartition, Position> starts, Duration timeout) {
-        return starts.isEmpty() || commit(starts, timeout);
+        if (starts.isEmpty() || commit(starts, timeout)) {
+            return true;
+        }
+        if (refusal != null && refusal.equals(problem)) {
+            // Nothing could be read before its start is committed.
+            failures.failed(new IllegalStateException("subscription " + subscription + ": " + refusal));
+        }
+        return false;
     }
 
     private boolean commit(Map<OwnedPartition, Position> positions, Duration timeout) {
@@ -190,7 +208,7 @@ public final class Committer implements Commits {
             failures.failed(failure);
             return;
         }
-        if (GroupMoved.isWhy(failure)) {
+        if (GroupMoved.isWhy(failure) && refusal == null) {
             // The group has moved on: what is still owned is committed with the next commit, the rest is another's.
             log.atDebug()
                     .addKeyValue("subscription", subscription)
@@ -198,11 +216,12 @@ public final class Committer implements Commits {
                     .log("commit met a rebalance");
             return;
         }
-        problem = "commit failed: " + failure;
+        String cause = GroupMoved.isWhy(failure) && refusal != null ? refusal : "commit failed: " + failure;
+        problem = cause;
         episodes.failed(n -> log.atWarn()
                 .addKeyValue("subscription", subscription)
                 .addKeyValue("failures", n)
-                .addKeyValue("cause", failure.toString())
+                .addKeyValue("cause", cause)
                 .log("commit failed; positions are committed with the next one"));
     }
 }

@@ -109,9 +109,16 @@ final class PollLoop {
         this.lookAroundAt = scheduler.nanoTime();
         this.consumer = clients.consumer(plan.properties());
         this.gate = new PollGate(consumer, scheduler);
-        this.committer = plan.group().isPresent()
-                ? new Committer(consumer, plan.name(), plan.commitInterval(), counters, failures, scheduler)
-                : NoCommits.INSTANCE;
+        this.committer = plan.group()
+                .<Commits>map(group -> new Committer(
+                        consumer,
+                        plan.name(),
+                        plan.source().refusal(group),
+                        plan.commitInterval(),
+                        counters,
+                        failures,
+                        scheduler))
+                .orElse(NoCommits.INSTANCE);
         this.flow = new FlowControl(consumer, lanes, plan.inFlightRecords(), plan.inFlightBytes());
         this.starts = new StartPositions(consumer, plan, committer, settlement.commitsStart(), counters, scheduler);
         this.assignment =

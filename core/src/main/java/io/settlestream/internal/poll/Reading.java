@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
 
 /** What a subscription reads, as its consumer is told. */
 public sealed interface Reading {
@@ -31,6 +32,11 @@ public sealed interface Reading {
 
     /** How a subscription is called that is given no name. */
     String name();
+
+    /** What it means that Kafka refuses a commit because the group has members; null if this reads as one of them. */
+    default @Nullable String refusal(String group) {
+        return null;
+    }
 
     /** Whether records of a topic can come from here. */
     boolean reads(String topic);
@@ -134,6 +140,12 @@ public sealed interface Reading {
         @Override
         public boolean reads(String other) {
             return topic.equals(other);
+        }
+
+        @Override
+        public String refusal(String group) {
+            return "group " + group + " has members, and Kafka takes no commits of others to it. Give the partitions a"
+                    + " group of their own with KafkaPartitions.group(...)";
         }
 
         /** The same partitions of a topic. */

@@ -116,7 +116,8 @@ class StartPositionsTest {
 
     private StartPositions starts(SubscriptionPlan plan) {
         Commits commits = plan.group().isPresent()
-                ? new Committer(cluster, "in", Duration.ofSeconds(5), counters, cause -> {}, time)
+                ? new Committer(
+                        cluster, "in", plan.source().refusal("g"), Duration.ofSeconds(5), counters, cause -> {}, time)
                 : NoCommits.INSTANCE;
         return new StartPositions(cluster, plan, commits, true, counters, time);
     }
