@@ -1,5 +1,6 @@
 package io.settlestream;
 
+import io.settlestream.kafka.KafkaPosition;
 import io.settlestream.kafka.RecordCopy;
 import java.time.Instant;
 import java.util.Optional;
@@ -54,11 +55,28 @@ public interface Context<S> {
     int attempt();
 
     /**
-     * True once nobody waits for this delivery's outcome any more: its partition was revoked or lost, or the service
-     * stopped without waiting longer. A blocked handler thread is interrupted at the same time; the outcome it still
-     * returns changes nothing.
+     * True once nobody waits for this delivery's outcome any more: its partition was revoked or lost or moved by a seek, or
+     * the service stopped without waiting longer. A blocked handler thread is interrupted at the same time, unless it has
+     * asked for that seek itself; the outcome it still returns changes nothing.
      */
     boolean cancelled();
+
+    /** This record's place: a seek to it delivers the record again. */
+    KafkaPosition position();
+
+    /**
+     * Moves this record's partition to another place, as {@link SubscriptionControl#seek(String, int, KafkaPosition)} does.
+     * It takes effect as soon as the subscription's own thread gets to it, so other records may be begun before. This
+     * handler is not interrupted: {@link #cancelled()} tells it, and what it answers from then on changes nothing. An answer
+     * given before that counts. Without effect when the delivery is not waited for any more.
+     */
+    void seek(KafkaPosition position);
+
+    /**
+     * The subscription that made this delivery, to be moved or paused. Do not wait in a handler for a future that it gives:
+     * what the future waits for may wait for the handler.
+     */
+    SubscriptionControl subscription();
 
     /** Publishes through the broker this delivery came from, with the broker's defaults. */
     Publisher publisher();

@@ -79,6 +79,7 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      * @param oldestOpenAge how long ago that record was fetched
      * @param delayedRecords how many of the open records wait for the end of a delay
      * @param paused whether fetching waits until open records are settled
+     * @param pausedByUser whether the user has paused it, or its subscription; what is open then may be held back
      */
     public record Partition(
             String topic,
@@ -88,7 +89,8 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
             Optional<Long> oldestOpen,
             Optional<Duration> oldestOpenAge,
             long delayedRecords,
-            boolean paused) {}
+            boolean paused,
+            boolean pausedByUser) {}
 
     /**
      * A handler that still runs although nobody waits for its outcome.

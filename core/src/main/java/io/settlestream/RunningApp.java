@@ -12,6 +12,14 @@ public interface RunningApp extends AutoCloseable {
     /** How the application is doing now; also after it stopped. */
     Health health();
 
+    /**
+     * A subscription, to be moved or paused while it runs.
+     *
+     * @param name the subscription's name, which is its topic's unless the application says otherwise
+     * @throws IllegalArgumentException if the application has no such subscription
+     */
+    SubscriptionControl subscription(String name);
+
     /** Completes when the application begins to stop, for whatever reason. */
     CompletableFuture<StopReason> stopping();
 

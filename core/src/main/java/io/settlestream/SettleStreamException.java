@@ -8,7 +8,12 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 public sealed class SettleStreamException extends RuntimeException
-        permits StartupException, ServiceFailedException, PublishException, DecodeException, EncodeException {
+        permits StartupException,
+                ServiceFailedException,
+                PublishException,
+                ControlException,
+                DecodeException,
+                EncodeException {
 
     private static final long serialVersionUID = 1L;
 

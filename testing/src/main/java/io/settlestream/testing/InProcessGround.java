@@ -268,7 +268,7 @@ final class InProcessGround implements Ground {
             for (Health.Partition partition : subscription.partitions()) {
                 String name =
                         partition.topic() + "-" + partition.partition() + " of subscription " + subscription.name();
-                if (partition.openRecords() > 0) {
+                if (partition.openRecords() > 0 && !partition.pausedByUser()) {
                     open.add(name + " has " + partition.openRecords() + " open records"
                             + partition
                                     .oldestOpen()

@@ -13,9 +13,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
@@ -171,14 +173,14 @@ final class LiveGround implements Ground {
             }
             open.addAll(app.recorder().unanswered());
             if (open.isEmpty()) {
-                app.reads().forEach(read -> open.addAll(uncommitted(read)));
+                app.reads().forEach(read -> open.addAll(uncommitted(read, pausedByUser(health))));
             }
         }
         return open;
     }
 
     /** What is committed up to the end has been handled under Tracked and handed over under Auto. */
-    private List<String> uncommitted(Read read) {
+    private List<String> uncommitted(Read read, Set<TopicPartition> paused) {
         List<String> open = new ArrayList<>();
         Optional<String> group = read.group();
         if (group.isPresent()) {
@@ -187,7 +189,10 @@ final class LiveGround implements Ground {
                     .filter(read.source()::reads)
                     .forEach(topic -> ends(topic).forEach((partition, end) -> {
                         OffsetAndMetadata position = committed.get(partition);
-                        if (end > 0 && read.reads(partition) && (position == null || position.offset() < end)) {
+                        if (end > 0
+                                && read.reads(partition)
+                                && !paused.contains(partition)
+                                && (position == null || position.offset() < end)) {
                             open.add(partition + " is committed up to "
                                     + (position == null ? "nothing" : position.offset()) + " of " + end);
                         }
@@ -196,10 +201,18 @@ final class LiveGround implements Ground {
         return open;
     }
 
+    private static Set<TopicPartition> pausedByUser(Health health) {
+        return health.subscriptions().stream()
+                .flatMap(subscription -> subscription.partitions().stream())
+                .filter(Health.Partition::pausedByUser)
+                .map(partition -> new TopicPartition(partition.topic(), partition.partition()))
+                .collect(Collectors.toSet());
+    }
+
     private static List<String> open(Health.Subscription subscription) {
         List<String> open = new ArrayList<>();
         subscription.partitions().stream()
-                .filter(partition -> partition.openRecords() > 0 || partition.paused())
+                .filter(partition -> (partition.openRecords() > 0 && !partition.pausedByUser()) || partition.paused())
                 .forEach(partition -> open.add(partition.topic() + "-" + partition.partition() + " has "
                         + partition.openRecords() + " open records"
                         + (partition.paused() ? " and is paused" : "")));

@@ -1,6 +1,7 @@
 package io.settlestream.testing;
 
 import io.settlestream.App;
+import io.settlestream.ControlException;
 import io.settlestream.Health;
 import io.settlestream.Message;
 import io.settlestream.Outgoing;
@@ -9,11 +10,13 @@ import io.settlestream.Publisher;
 import io.settlestream.RunningApp;
 import io.settlestream.SettleStream;
 import io.settlestream.ShutdownResult;
+import io.settlestream.SubscriptionControl;
 import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPartitions;
 import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.kafka.KafkaTopics;
 import io.settlestream.spi.AppObserver;
+import io.settlestream.spi.Scheduler;
 import io.settlestream.testing.internal.kafka.InProcessKafka;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,8 +24,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -355,7 +362,7 @@ public final class TestApp<S> implements AutoCloseable {
     /**
      * Lets all applications on this Kafka react until they are at rest: every record is handled and settled, every reply is
      * accepted, positions are committed, nothing is paused, no rebalance is under way. Time passes as needed, for a back-off
-     * or until the next commit.
+     * or until the next commit. What {@link TestSubscription#pause} holds back is at rest.
      *
      * @throws NotAtRestError if that takes more than {@link Builder#settleLimit}, or waits for something outside
      */
@@ -414,7 +421,21 @@ public final class TestApp<S> implements AutoCloseable {
             throw new IllegalArgumentException(
                     app.name() + " has no subscription " + name + "; it has " + (names.isEmpty() ? "none" : names));
         }
-        return new TestSubscription(name, recorder, () -> counts(name), new Unmet(apps));
+        return new TestSubscription(name, recorder, () -> counts(name), asked -> control(name, asked), new Unmet(apps));
+    }
+
+    /** Lets the application that runs now do what is asked of a subscription, until it has taken effect. */
+    private void control(String subscription, Function<SubscriptionControl, CompletableFuture<?>> asked) {
+        RunningApp current = runningApp();
+        Scheduler scheduler =
+                Objects.requireNonNull(process).environment(recorder).scheduler();
+        Object unused = call("control of " + subscription, () -> {
+            try {
+                return Optional.ofNullable(scheduler.await(asked.apply(current.subscription(subscription))));
+            } catch (ExecutionException e) {
+                throw e.getCause() instanceof ControlException refused ? refused : e;
+            }
+        });
     }
 
     private Health.Counts counts(String subscription) {

@@ -2,10 +2,15 @@ package io.settlestream.testing;
 
 import io.settlestream.HandlerOutcome;
 import io.settlestream.Health;
+import io.settlestream.SubscriptionControl;
+import io.settlestream.kafka.KafkaPosition;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -22,12 +27,19 @@ public final class TestSubscription {
     private final String name;
     private final Recorder recorder;
     private final Supplier<Health.Counts> counts;
+    private final Consumer<Function<SubscriptionControl, CompletableFuture<?>>> control;
     private final Unmet unmet;
 
-    TestSubscription(String name, Recorder recorder, Supplier<Health.Counts> counts, Unmet unmet) {
+    TestSubscription(
+            String name,
+            Recorder recorder,
+            Supplier<Health.Counts> counts,
+            Consumer<Function<SubscriptionControl, CompletableFuture<?>>> control,
+            Unmet unmet) {
         this.name = name;
         this.recorder = recorder;
         this.counts = counts;
+        this.control = control;
         this.unmet = unmet;
     }
 
@@ -74,6 +86,68 @@ public final class TestSubscription {
     /** What the application has counted of this subscription since its last start, as its health tells it. */
     public Health.Counts counts() {
         return counts.get();
+    }
+
+    /**
+     * Moves it as {@link SubscriptionControl#seek(KafkaPosition)} does, and returns when that has taken effect.
+     * {@link TestApp#settle} then lets it handle what is behind the position; on a cluster it cannot tell that something is
+     * still to be fetched when all was committed before, so wait there for what you expect.
+     *
+     * @throws io.settlestream.ControlException if it is refused
+     */
+    public TestSubscription seek(KafkaPosition position) {
+        return ask(subscription -> subscription.seek(position));
+    }
+
+    /**
+     * Moves it in one partition.
+     *
+     * @throws io.settlestream.ControlException if it is refused
+     */
+    public TestSubscription seek(String topic, int partition, KafkaPosition position) {
+        return ask(subscription -> subscription.seek(topic, partition, position));
+    }
+
+    /**
+     * Pauses it as {@link SubscriptionControl#pause()} does, and returns when that has taken effect. What is published
+     * to it from then on is at rest: nothing comes of it until it is resumed.
+     *
+     * @throws io.settlestream.ControlException if it is refused
+     */
+    public TestSubscription pause() {
+        return ask(SubscriptionControl::pause);
+    }
+
+    /**
+     * Lets it go on after {@link #pause()}.
+     *
+     * @throws io.settlestream.ControlException if it is refused
+     */
+    public TestSubscription resume() {
+        return ask(SubscriptionControl::resume);
+    }
+
+    /**
+     * Pauses one partition of it.
+     *
+     * @throws io.settlestream.ControlException if it is refused
+     */
+    public TestSubscription pause(String topic, int partition) {
+        return ask(subscription -> subscription.pause(topic, partition));
+    }
+
+    /**
+     * Lets it go on after {@link #pause(String, int)}.
+     *
+     * @throws io.settlestream.ControlException if it is refused
+     */
+    public TestSubscription resume(String topic, int partition) {
+        return ask(subscription -> subscription.resume(topic, partition));
+    }
+
+    private TestSubscription ask(Function<SubscriptionControl, CompletableFuture<?>> what) {
+        control.accept(what);
+        return this;
     }
 
     /** Forgets what was seen so far; what is counted stays. */

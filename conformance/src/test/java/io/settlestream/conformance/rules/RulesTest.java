@@ -33,7 +33,7 @@ class RulesTest {
     private static final List<String> BUILT = List.of(
             "1.1", "1.2", "1.3", "1.4", "1.5", "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "3.4", "3.6", "3.7", "3.8",
             "3.9", "3.10", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "5.1", "5.2", "5.3", "6.1", "6.2", "6.3", "6.4",
-            "6.5", "6.6", "7.7", "9.1", "9.2", "9.3");
+            "6.5", "6.6", "7.7", "9.1", "9.2", "9.3", "9.4", "9.5");
 
     private static List<Scenario> all() {
         return Stream.of(
@@ -50,7 +50,9 @@ class RulesTest {
                         ReplyRules.scenarios(),
                         SourceRules.scenarios(),
                         SourceSetRules.scenarios(),
-                        StartRules.scenarios())
+                        StartRules.scenarios(),
+                        SeekRules.scenarios(),
+                        PauseRules.scenarios())
                 .flatMap(List::stream)
                 .toList();
     }

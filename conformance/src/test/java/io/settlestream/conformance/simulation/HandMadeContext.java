@@ -2,6 +2,8 @@ package io.settlestream.conformance.simulation;
 
 import io.settlestream.Context;
 import io.settlestream.Publisher;
+import io.settlestream.SubscriptionControl;
+import io.settlestream.kafka.KafkaPosition;
 import io.settlestream.kafka.RecordCopy;
 import java.time.Instant;
 import java.util.Optional;
@@ -39,6 +41,21 @@ record HandMadeContext(Life state, long offset, int attempt, boolean cancelled) 
     @Override
     public Optional<RecordCopy> origin() {
         return Optional.empty();
+    }
+
+    @Override
+    public KafkaPosition position() {
+        return KafkaPosition.offset(offset);
+    }
+
+    @Override
+    public void seek(KafkaPosition position) {
+        throw new UnsupportedOperationException("seek");
+    }
+
+    @Override
+    public SubscriptionControl subscription() {
+        throw new UnsupportedOperationException("subscription");
     }
 
     @Override

@@ -18,6 +18,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * The lanes of one subscription: queues between the poll thread and the workers that run handlers.
@@ -316,9 +317,9 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
                 givenUp.decrementAndGet();
             }
             if (unit != null) {
-                log.atWarn()
+                log.atLevel(unit.unit.spared() ? Level.DEBUG : Level.WARN)
                         .addKeyValue("record", unit.first())
-                        .addKeyValue("interrupted", unit.unit.cancelled())
+                        .addKeyValue("interrupted", unit.interrupts())
                         .log("handler still runs although its delivery was given up");
             }
         }

@@ -53,8 +53,8 @@ final class Worker {
         /** Whether some of it had been given up before. */
         final boolean again;
 
-        /** Whether nobody waits for any of it, so that its handler is interrupted. */
-        private final boolean whole;
+        /** Whether nobody waits for any of it, so that its handler is interrupted, unless that asked for it. */
+        private final boolean interrupts;
 
         private volatile boolean told;
 
@@ -62,7 +62,11 @@ final class Worker {
             this.unit = unit;
             this.since = before == null ? now : before.since;
             this.again = before != null;
-            this.whole = unit.cancelled();
+            this.interrupts = unit.cancelled() && !unit.spared();
+        }
+
+        boolean interrupts() {
+            return interrupts;
         }
 
         /** The first of its deliveries that was given up. */
@@ -150,7 +154,7 @@ final class Worker {
 
     /**
      * Gives up the unit in hand if nobody waits for some of it any more, and interrupts its handler once nobody waits for
-     * any of it.
+     * any of it, unless that is what the handler asked for.
      *
      * @return what was given up; null if that changed nothing
      */
@@ -163,14 +167,14 @@ final class Worker {
         }
         GivenUp before = shown instanceof GivenUp earlier ? earlier : null;
         GivenUp givenUp = new GivenUp(unit, before, now);
-        if (before != null && before.whole == givenUp.whole) {
+        if (before != null && before.interrupts == givenUp.interrupts) {
             return null;
         }
         if (!IN_HAND.compareAndSet(this, shown, givenUp)) {
             return null;
         }
         Thread running = thread;
-        if (running != null && givenUp.whole) {
+        if (running != null && givenUp.interrupts) {
             lanes.scheduler.interrupt(running);
         }
         givenUp.told = true;

@@ -12,6 +12,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.InterruptException;
@@ -31,6 +32,8 @@ final class Assignment implements ConsumerRebalanceListener {
     private final PollGate gate;
     private final Commits committer;
     private final StartPositions starts;
+    private final Pauses pauses;
+    private final Consumer<TopicPartition> gone;
     private final Lanes lanes;
     private final Settlement settlement;
     private final Counters counters;
@@ -48,11 +51,16 @@ final class Assignment implements ConsumerRebalanceListener {
     /** When a stop wants running handlers given up, once there is one; on the time source's clock. */
     private volatile @Nullable Long stopBy;
 
+    /**
+     * @param gone told which partitions leave this member
+     */
     Assignment(
             SubscriptionPlan plan,
             PollGate gate,
             Commits committer,
             StartPositions starts,
+            Pauses pauses,
+            Consumer<TopicPartition> gone,
             Lanes lanes,
             Settlement settlement,
             Counters counters,
@@ -62,6 +70,8 @@ final class Assignment implements ConsumerRebalanceListener {
         this.gate = gate;
         this.committer = committer;
         this.starts = starts;
+        this.pauses = pauses;
+        this.gone = gone;
         this.lanes = lanes;
         this.settlement = settlement;
         this.counters = counters;
@@ -118,7 +128,7 @@ final class Assignment implements ConsumerRebalanceListener {
         }
         counters.rebalances.increment();
         for (TopicPartition name : names) {
-            OwnedPartition partition = new OwnedPartition(name, settlement.passedWhen(), listener);
+            OwnedPartition partition = open(name);
             owned.put(name, partition);
             starts.assigned(partition);
         }
@@ -200,20 +210,45 @@ final class Assignment implements ConsumerRebalanceListener {
             return;
         }
         if (offset < partition.fetchedUpTo()) {
-            OwnedPartition anew = new OwnedPartition(name, settlement.passedWhen(), listener);
-            // The consumer's pause stays, and ends like any other.
-            anew.paused(partition.paused());
+            OwnedPartition anew = beginAnew(partition);
             Position committed = partition.committed();
             if (committed != null) {
                 anew.committed(committed);
             }
-            partition.discard();
-            owned.put(name, anew);
-            snapshot = List.copyOf(owned.values());
-            lanes.giveUpDiscarded();
             partition = anew;
         }
         partition.registerAdvance(offset, null, time.nanoTime());
+    }
+
+    /**
+     * The user has moved a partition, so its bookkeeping begins anew there. It counts as committed nowhere: a commit of
+     * where it was before may be on its way, and then even a position that was committed last must be committed again.
+     */
+    void sought(TopicPartition name, long offset) {
+        OwnedPartition partition = owned.get(name);
+        if (partition != null) {
+            starts.gone(partition);
+            beginAnew(partition).registerAdvance(offset, null, time.nanoTime());
+        }
+    }
+
+    private OwnedPartition beginAnew(OwnedPartition partition) {
+        OwnedPartition anew = open(partition.topicPartition());
+        // The consumer's pause stays, and ends like any other.
+        anew.paused(partition.paused());
+        partition.discard();
+        owned.put(partition.topicPartition(), anew);
+        snapshot = List.copyOf(owned.values());
+        lanes.giveUpDiscarded();
+        return anew;
+    }
+
+    private OwnedPartition open(TopicPartition name) {
+        OwnedPartition partition = new OwnedPartition(name, settlement.passedWhen(), listener);
+        if (pauses.cover(name)) {
+            lanes.pause(partition);
+        }
+        return partition;
     }
 
     private boolean busy(OwnedPartition partition) {
@@ -235,6 +270,7 @@ final class Assignment implements ConsumerRebalanceListener {
         partition.discard();
         owned.remove(partition.topicPartition());
         starts.gone(partition);
+        gone.accept(partition.topicPartition());
     }
 
     private void changed(String what, Collection<TopicPartition> names) {

@@ -52,6 +52,9 @@ final class PollLoop {
     interface Command {
 
         void run(PollLoop poll);
+
+        /** The poll thread has ended and will not run it. Any thread. */
+        default void tooLate() {}
     }
 
     private final SubscriptionPlan plan;
@@ -69,6 +72,8 @@ final class PollLoop {
     private final StartPositions starts;
     private final Assignment assignment;
     private final Assigner assigner;
+    private final Seeks seeks;
+    private final Controls controls;
 
     /** Whether the consumer itself has failed: nothing more is asked of it. */
     private boolean broken;
@@ -121,11 +126,30 @@ final class PollLoop {
                 .orElse(NoCommits.INSTANCE);
         this.flow = new FlowControl(consumer, lanes, plan.inFlightRecords(), plan.inFlightBytes());
         this.starts = new StartPositions(consumer, plan, committer, settlement.commitsStart(), counters, scheduler);
-        this.assignment =
-                new Assignment(plan, gate, committer, starts, lanes, settlement, counters, scheduler, this::settled);
+        Pauses pauses = new Pauses();
+        this.assignment = new Assignment(
+                plan,
+                gate,
+                committer,
+                starts,
+                pauses,
+                this::left,
+                lanes,
+                settlement,
+                counters,
+                scheduler,
+                this::settled);
         this.assigner = plan.source() instanceof Reading.Partitions partitions
                 ? new ManualAssigner(consumer, plan, partitions, assignment, scheduler)
                 : new GroupAssigner(consumer, plan, assignment);
+        this.seeks = new Seeks(
+                plan.name(),
+                consumer,
+                new LogPlaces(consumer, plan.callTimeout()),
+                assignment::sought,
+                counters,
+                scheduler);
+        this.controls = new Controls(assignment, lanes, pauses, seeks, name -> !plan.retries(name));
         try {
             assigner.begin();
         } catch (RuntimeException e) {
@@ -166,12 +190,21 @@ final class PollLoop {
 
     /** Failures that go on. */
     List<String> problems() {
-        return Stream.of(committer.problem(), starts.problem(), fetchProblem)
+        return Stream.of(committer.problem(), starts.problem(), seeks.problem(), fetchProblem)
                 .filter(Objects::nonNull)
                 .toList();
     }
 
     // --- the poll thread
+
+    /** Does what users want of partitions. */
+    Controls controls() {
+        return controls;
+    }
+
+    private void left(TopicPartition name) {
+        seeks.gone(name);
+    }
 
     /** Polls until the subscription is to be closed, then commits and leaves the group. */
     void run() throws InterruptedException {
@@ -210,6 +243,9 @@ final class PollLoop {
             if (asked) {
                 gate.ask(starts::resolve);
             }
+            if (seeks.any()) {
+                gate.ask(seeks::resolve);
+            }
             // Before the fetch: where there is nothing to read it takes its time.
             checkReady();
             flow.apply(assignment.owned());
@@ -240,6 +276,7 @@ final class PollLoop {
                         .log("met a rebalance");
             } else {
                 broken = true;
+                controls.stop();
                 failures.failed(e);
             }
         }
@@ -290,7 +327,7 @@ final class PollLoop {
     }
 
     private Duration fetchTimeout() {
-        if (!starts.allKnown()) {
+        if (!starts.allKnown() || seeks.any()) {
             return ASK_AGAIN;
         }
         Outlook outlook = Outlook.of(
@@ -349,6 +386,7 @@ final class PollLoop {
             progress.become(Phase.DRAINING);
             drainDeadline = deadline;
             assignment.stopping();
+            controls.stop();
             flow.stop();
             lanes.stop(assignment.owned());
             progress.ready().completeExceptionally(new IllegalStateException("the service is stopping"));

@@ -1,11 +1,13 @@
 package io.settlestream.internal.poll;
 
 import io.settlestream.Health;
+import io.settlestream.SubscriptionControl;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.DeliveryControl;
 import io.settlestream.internal.settle.Recovery;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.KafkaClients;
@@ -20,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,19 +44,23 @@ public final class Subscription {
     private final Progress progress = new Progress();
     private final Queue<PollLoop.Command> mailbox = new ConcurrentLinkedQueue<>();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    private final DeliveryControl control;
 
     /** Whether there is a thread that will do what it is told. */
     private volatile boolean started;
 
+    /** Whether that thread has ended, so that nobody does. */
+    private volatile boolean ended;
+
     private volatile @Nullable PollLoop running;
 
     /**
-     * @param lanesOf makes the lanes, given what hears from them
+     * @param lanesOf makes the lanes, given what hears from them and what their deliveries can ask for
      */
     public Subscription(
             SubscriptionPlan plan,
             KafkaClients clients,
-            Function<Lanes.Listener, Lanes> lanesOf,
+            BiFunction<Lanes.Listener, DeliveryControl, Lanes> lanesOf,
             Settlement settlement,
             Recovery recovery,
             Counters counters,
@@ -67,7 +73,8 @@ public final class Subscription {
         this.counters = counters;
         this.failures = failures;
         this.scheduler = scheduler;
-        this.lanes = lanesOf.apply(new Lanes.Listener() {
+        this.control = new Control(plan.name(), this::tell, scheduler);
+        Lanes.Listener listener = new Lanes.Listener() {
             @Override
             public void progressed() {
                 PollLoop poll = running;
@@ -80,7 +87,8 @@ public final class Subscription {
             public void failed(Throwable cause) {
                 fail(cause);
             }
-        });
+        };
+        this.lanes = lanesOf.apply(listener, control);
     }
 
     /** Starts the thread. */
@@ -139,6 +147,11 @@ public final class Subscription {
         return plan.name();
     }
 
+    /** What users can ask of it. */
+    public SubscriptionControl control() {
+        return control;
+    }
+
     public SubscriptionPlan plan() {
         return plan;
     }
@@ -186,7 +199,8 @@ public final class Subscription {
                 shown.map(OwnedPartition.Oldest::offset),
                 shown.map(o -> Duration.ofNanos(scheduler.nanoTime() - o.fetchedAt())),
                 owned.delayedRecords(),
-                owned.paused());
+                owned.paused() && !owned.pausedByUser(),
+                owned.pausedByUser());
     }
 
     /** Whether a thread is one of this subscription's workers. */
@@ -199,6 +213,15 @@ public final class Subscription {
         PollLoop poll = running;
         if (poll != null) {
             poll.wake();
+        }
+        if (ended) {
+            refuseUndone();
+        }
+    }
+
+    private void refuseUndone() {
+        for (PollLoop.Command command = mailbox.poll(); command != null; command = mailbox.poll()) {
+            command.tooLate();
         }
     }
 
@@ -213,6 +236,8 @@ public final class Subscription {
             fail(t);
         } finally {
             lanes.close();
+            ended = true;
+            refuseUndone();
             progress.drained().complete(null);
             progress.closed().complete(null);
         }

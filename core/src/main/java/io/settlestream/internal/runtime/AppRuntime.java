@@ -6,6 +6,8 @@ import io.settlestream.RunningApp;
 import io.settlestream.ServiceFailedException;
 import io.settlestream.ShutdownResult;
 import io.settlestream.StartupException;
+import io.settlestream.SubscriptionControl;
+import io.settlestream.internal.poll.Subscription;
 import io.settlestream.kafka.ClosedKafkaBroker;
 import io.settlestream.spi.AppEnvironment;
 import io.settlestream.spi.Scheduler;
@@ -343,6 +345,22 @@ public final class AppRuntime implements RunningApp {
                 status,
                 Optional.ofNullable(failure.get()),
                 brokers.stream().flatMap(broker -> broker.health().stream()).toList());
+    }
+
+    @Override
+    public SubscriptionControl subscription(String name) {
+        List<Subscription> all = brokers.stream()
+                .flatMap(broker -> broker.subscriptions().stream())
+                .toList();
+        return all.stream()
+                .filter(subscription -> subscription.name().equals(name))
+                .findFirst()
+                .orElseThrow(
+                        () -> new IllegalArgumentException(spec.name() + " has no subscription " + name + "; it has "
+                                + (all.isEmpty()
+                                        ? "none"
+                                        : all.stream().map(Subscription::name).toList())))
+                .control();
     }
 
     @Override

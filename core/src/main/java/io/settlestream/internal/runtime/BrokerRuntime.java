@@ -15,6 +15,7 @@ import io.settlestream.internal.poll.SubscriptionPlan;
 import io.settlestream.internal.publish.BrokerPublisher;
 import io.settlestream.internal.settle.AutoSettlement;
 import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.DeliveryControl;
 import io.settlestream.internal.settle.Recovery;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.internal.settle.TrackedSettlement;
@@ -172,6 +173,11 @@ final class BrokerRuntime {
         return subscriptions.stream().anyMatch(subscription -> subscription.runsOn(thread));
     }
 
+    /** Its subscriptions. */
+    List<Subscription> subscriptions() {
+        return subscriptions;
+    }
+
     List<Health.Subscription> health() {
         return subscriptions.stream().map(Subscription::health).toList();
     }
@@ -209,7 +215,7 @@ final class BrokerRuntime {
         Subscription subscription = new Subscription(
                 mount.plan(),
                 environment.clients(),
-                listener -> lanes(mount, listener, settlement, recovery, counters),
+                (listener, control) -> lanes(mount, listener, control, settlement, recovery, counters),
                 settlement,
                 recovery,
                 counters,
@@ -222,6 +228,7 @@ final class BrokerRuntime {
     private Lanes lanes(
             BrokerPlan.Mount mount,
             Lanes.Listener listener,
+            DeliveryControl control,
             Settlement settlement,
             Recovery recovery,
             Counters counters) {
@@ -237,7 +244,7 @@ final class BrokerRuntime {
                 listener::failed,
                 environment.scheduler(),
                 environment.observer());
-        Delivery.Shared shared = new Delivery.Shared(state, publisher.site(KafkaPublish.create()));
+        Delivery.Shared shared = new Delivery.Shared(state, publisher.site(KafkaPublish.create()), control);
         Lanes.Workers workers = new Lanes.Workers(
                 options.concurrency(),
                 options.dedicatedThreads() != null,

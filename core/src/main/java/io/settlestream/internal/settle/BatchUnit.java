@@ -17,6 +17,11 @@ public record BatchUnit(List<Delivery> deliveries) implements Unit {
     }
 
     @Override
+    public boolean spared() {
+        return deliveries.stream().anyMatch(Delivery::spared);
+    }
+
+    @Override
     public boolean cancelled() {
         for (Delivery delivery : deliveries) {
             if (!delivery.cancelled()) {

@@ -2,8 +2,10 @@ package io.settlestream.internal.settle;
 
 import io.settlestream.Context;
 import io.settlestream.Publisher;
+import io.settlestream.SubscriptionControl;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Slots;
+import io.settlestream.kafka.KafkaPosition;
 import io.settlestream.kafka.RecordCopy;
 import java.time.Instant;
 import java.util.List;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 public final class Delivery implements Context<Object>, Unit {
 
     /** What all deliveries of one subscription share. */
-    public record Shared(Object state, Publisher publisher) {}
+    public record Shared(Object state, Publisher publisher, DeliveryControl control) {}
 
     private final Shared shared;
     private final Slots slots;
@@ -35,6 +37,9 @@ public final class Delivery implements Context<Object>, Unit {
 
     /** Whether the service stopped waiting for this delivery although its assignment goes on. */
     private volatile boolean abandoned;
+
+    /** Whether it is not waited for any more because of a seek that its handler has asked for. */
+    private volatile boolean spared;
 
     public Delivery(Shared shared, Slots slots, int slot) {
         this(shared, slots, slot, null);
@@ -87,6 +92,16 @@ public final class Delivery implements Context<Object>, Unit {
     /** Gives the delivery up: its record stays open whatever its handler still answers. */
     public void abandon() {
         abandoned = true;
+    }
+
+    /** What follows voids this delivery because its handler has asked for that, which is no reason to interrupt it. */
+    public void spare() {
+        spared = true;
+    }
+
+    @Override
+    public boolean spared() {
+        return spared && !abandoned;
     }
 
     @Override
@@ -171,6 +186,21 @@ public final class Delivery implements Context<Object>, Unit {
     @Override
     public boolean cancelled() {
         return abandoned || owner().discarded();
+    }
+
+    @Override
+    public KafkaPosition position() {
+        return KafkaPosition.offset(record.offset());
+    }
+
+    @Override
+    public void seek(KafkaPosition position) {
+        shared.control().seek(this, position);
+    }
+
+    @Override
+    public SubscriptionControl subscription() {
+        return shared.control();
     }
 
     @Override

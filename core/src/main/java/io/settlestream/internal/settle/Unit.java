@@ -12,6 +12,9 @@ public sealed interface Unit permits Delivery, BatchUnit {
     /** Whether nobody waits for any outcome of it any more. */
     boolean cancelled();
 
+    /** Whether its handler is not to be interrupted when nobody waits for it: it has asked for the seek that is why. */
+    boolean spared();
+
     /** Its deliveries, one or more. */
     List<Delivery> deliveries();
 }

@@ -313,7 +313,7 @@ class HandlingTest {
         Slots slots = partition.register(records, count, null, 0);
         List<Delivery> deliveries = new ArrayList<>();
         for (int slot = 0; slot < count; slot++) {
-            Delivery delivery = new Delivery(new Delivery.Shared("state", null), slots, slot);
+            Delivery delivery = new Delivery(new Delivery.Shared("state", null, null), slots, slot);
             assertThat(delivery.handOver()).isTrue();
             deliveries.add(delivery);
         }

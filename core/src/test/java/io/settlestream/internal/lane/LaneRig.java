@@ -90,7 +90,7 @@ final class LaneRig implements Lanes.Listener, AutoCloseable {
 
     private final TrackedSettlement settlement =
             new TrackedSettlement("orders", counters, Recoveries.none(counters, time), time);
-    private final Delivery.Shared shared = new Delivery.Shared("state", new NoPublisher());
+    private final Delivery.Shared shared = new Delivery.Shared("state", new NoPublisher(), null);
     private Lanes lanes;
 
     static LaneRig start(Kind kind, Handling handling) {

@@ -115,14 +115,21 @@ final class InProcessConsumer implements Consumer<byte[], byte[]> {
         }
         boolean readCommitted = settings.readCommitted();
         if (group == null) {
-            return Rest.unread(cluster, readCommitted, subscriptions.assigned());
+            return Rest.unread(cluster, readCommitted, unpaused());
         }
-        List<String> open = new ArrayList<>(Rest.open(
-                cluster, group, readCommitted, subscriptions.byGroup() ? membership : null, subscriptions.assigned()));
+        List<String> open = new ArrayList<>(
+                Rest.open(cluster, group, readCommitted, subscriptions.byGroup() ? membership : null, unpaused()));
         if (commits != null && commits.unanswered()) {
             open.add("the answer to a commit of group " + group + " is on its way");
         }
         return open;
+    }
+
+    /** What is paused has nothing to come; whether that is for good is for whoever paused it to say. */
+    private List<Assigned> unpaused() {
+        return subscriptions.assigned().stream()
+                .filter(partition -> !partition.paused)
+                .toList();
     }
 
     boolean isIn(String group) {
