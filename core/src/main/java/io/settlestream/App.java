@@ -140,7 +140,7 @@ public final class App<S> {
     }
 
     /**
-     * The topics that a broker's replies and publishers go to, each once, as far as types and sites name them; a message may
+     * The topics that a broker's replies, publishers, dead letters and retry copies go to, each once, as far as types and sites name them; a message may
      * name another one. None if the broker is not one of {@link #brokers}.
      */
     public List<String> topicsWritten(KafkaBroker broker) {

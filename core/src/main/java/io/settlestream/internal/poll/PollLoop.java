@@ -10,6 +10,7 @@ import io.settlestream.internal.health.FailureListener;
 import io.settlestream.internal.lane.Lanes;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Position;
+import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.KafkaClients;
 import io.settlestream.spi.Scheduler;
@@ -365,7 +366,12 @@ final class PollLoop {
             if (owned != null && starts.reads(owned)) {
                 OffsetAndMetadata next =
                         Objects.requireNonNull(records.nextOffsets().get(name), "next offset");
-                lanes.offer(owned.register(records.records(name), next.offset(), epoch(next), now));
+                Slots slots = owned.register(records.records(name), next.offset(), epoch(next), now);
+                if (plan.retries(name)) {
+                    lanes.offerCopies(slots, plan.groupName());
+                } else {
+                    lanes.offer(slots);
+                }
             }
         }
         records.nextOffsets().forEach((name, next) -> {

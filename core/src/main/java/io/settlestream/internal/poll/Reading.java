@@ -41,6 +41,13 @@ public sealed interface Reading {
     /** Whether records of a topic can come from here. */
     boolean reads(String topic);
 
+    /** What is read of a retry topic next to this. */
+    default Reading retried(String retryTopic) {
+        return this instanceof Partitions(String topic, List<Integer> numbers)
+                ? new Partitions(retryTopic, numbers)
+                : new Topics(List.of(retryTopic));
+    }
+
     /** Topics by their names, as a member of a group. */
     record Topics(List<String> topics) implements Reading {
 

@@ -39,7 +39,7 @@ record BrokerPlan(
                     options.deadLetter(),
                     options.retryTopic(),
                     plan.group().orElse(null),
-                    false);
+                    plan.source() instanceof Reading.Partitions);
         }
 
         private boolean publishes() {
@@ -135,11 +135,16 @@ record BrokerPlan(
             String where = "subscription " + name;
             Commit commit = source.commit().orElse(broker.commit());
             checkWorkers(where, mounted);
-            checkRecovery(where, commit, reading, options);
+            checkRecovery(where, commit, reading, group, options);
             Codec<?> codec = codec(where, mounted.handler().input());
             checkReplies(where, mounted.handler());
             SourceChecks.check(where, source, group, problems);
             group.ifPresent(it -> names.groups().add(where, broker, it, name, reading, problems));
+            String retryTopic = options.retryTopic();
+            if (retryTopic != null && !reading.reads(retryTopic)) {
+                group.ifPresent(it -> names.groups()
+                        .add(where + ", retryTopic", broker, it, name, reading.retried(retryTopic), problems));
+            }
             ConsumerSettings consumer =
                     ClientProperties.consumer(broker, source, commit, group, app.name() + "-" + name, name, problems);
             if (options.drainTimeout().compareTo(consumer.maxPollInterval().dividedBy(2)) >= 0) {
@@ -154,7 +159,7 @@ record BrokerPlan(
             SubscriptionPlan plan = new SubscriptionPlan(
                     name,
                     reading,
-                    Optional.empty(),
+                    Optional.ofNullable(options.retryTopic()),
                     group,
                     source.startOffset().orElse(StartOffset.LATEST),
                     source.startAt(),
@@ -191,13 +196,17 @@ record BrokerPlan(
             }
         }
 
-        private void checkRecovery(String where, Commit commit, Reading reading, MountOptions options) {
+        private void checkRecovery(
+                String where, Commit commit, Reading reading, Optional<String> group, MountOptions options) {
             RecoveryChecks checks = new RecoveryChecks(where, options, problems);
             if (commit instanceof Commit.Auto) {
                 checks.nothingComesBack();
             }
             checks.policies();
             checks.topics(reading);
+            if (group.isEmpty() && reading instanceof Reading.Partitions) {
+                checks.noGroup();
+            }
         }
 
         private @Nullable Codec<?> codec(String where, HandlerSpec.Input input) {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +25,7 @@ public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> s
         sites = List.copyOf(sites);
     }
 
-    /** The topics that types and sites name for what is published; a topic may be there more than once. */
+    /** The topics that types, sites and mount sites name for what is published; a topic may be there more than once. */
     public List<String> topicsWritten() {
         Stream<Optional<String>> replies = mounted.stream().map(each -> switch (each.handler()) {
             case HandlerSpec.Replying reply -> destination(reply.publish(), reply.replyType());
@@ -33,7 +34,14 @@ public record BrokerSpec(KafkaBroker broker, List<Mounted> mounted, List<Site> s
             case HandlerSpec.Async ignored -> Optional.empty();
             case HandlerSpec.Batch ignored -> Optional.empty();
         });
-        return Stream.concat(replies, sites.stream().map(site -> site.publish().topic()))
+        Stream<Optional<String>> published =
+                sites.stream().map(site -> site.publish().topic());
+        Stream<Optional<String>> copies = mounted.stream()
+                .map(Mounted::options)
+                .flatMap(options -> Stream.of(options.deadLetter(), options.retryTopic()))
+                .map(Optional::ofNullable);
+        return Stream.of(replies, published, copies)
+                .flatMap(Function.identity())
                 .flatMap(Optional::stream)
                 .toList();
     }

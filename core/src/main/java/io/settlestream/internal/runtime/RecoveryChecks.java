@@ -66,6 +66,16 @@ record RecoveryChecks(String where, MountOptions options, List<String> problems)
         }
     }
 
+    /** Without a group nothing is committed, so every start would handle what has ever been on the retry topic. */
+    void noGroup() {
+        if (options.retryTopic() != null) {
+            problem("retryTopic(" + TopicName.shown(options.retryTopic())
+                    + ") without a consumer group, so nobody would"
+                    + " know which copies have been handled. Name a group with KafkaPartitions.group(...), or"
+                    + " leave it out");
+        }
+    }
+
     private void topic(String option, String topic, Reading read, String why) {
         TopicName.mistake(topic).ifPresent(mistake -> problem(option + ": " + mistake));
         if (read.reads(topic)) {
