@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
@@ -62,6 +63,7 @@ final class TopicsAtStart {
      */
     void look() {
         List<String> missing = new ArrayList<>();
+        List<TopicPartition> absent = new ArrayList<>();
         List<PartitionInfo> partitions = new ArrayList<>();
         switch (plan.source()) {
             case Reading.Topics(List<String> topics) ->
@@ -73,10 +75,9 @@ final class TopicsAtStart {
                     }
                 });
             case Reading.Partitions named -> {
-                List<TopicPartition> absent = named.of(named.topic());
+                absent.addAll(named.of(named.topic()));
                 List<PartitionInfo> found = partitions(named.topic(), new ArrayList<>());
                 found.forEach(each -> absent.remove(name(each)));
-                absent.forEach(each -> missing.add(each.toString()));
                 found.stream()
                         .filter(each -> named.numbers().contains(each.partition()))
                         .forEach(partitions::add);
@@ -91,7 +92,11 @@ final class TopicsAtStart {
         }
         partitions.forEach(partition -> sizes.merge(partition.topic(), partition.partition() + 1, Math::max));
         known = true;
-        warn(missing, partitions.isEmpty());
+        warn("topic", missing, "topic does not exist; it is joined when it appears");
+        warn("partition", absent, "partition does not exist; it is joined when it appears");
+        if (partitions.isEmpty() && plan.source() instanceof Reading.Matching) {
+            warn("pattern", List.of(plan.source()), "no topic matches; those that appear are joined");
+        }
     }
 
     private boolean startsAtTheEnd() {
@@ -108,17 +113,13 @@ final class TopicsAtStart {
         return found;
     }
 
-    private void warn(List<String> missing, boolean nothing) {
+    /** Once for all that is missing of a kind. */
+    private void warn(String kind, List<?> missing, String message) {
         if (!missing.isEmpty()) {
             log.atWarn()
                     .addKeyValue("subscription", plan.name())
-                    .addKeyValue("missing", String.join(", ", missing))
-                    .log("not all that is read exists; what is missing is joined when it appears");
-        } else if (nothing) {
-            log.atWarn()
-                    .addKeyValue("subscription", plan.name())
-                    .addKeyValue("pattern", plan.source())
-                    .log("no topic matches; those that appear are joined");
+                    .addKeyValue(kind, missing.stream().map(Object::toString).collect(Collectors.joining(", ")))
+                    .log(message);
         }
     }
 
