@@ -73,6 +73,7 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
      *
      * @param topic its topic
      * @param partition its number
+     * @param fetchedTo the offset behind everything fetched so far, or where reading starts; empty while neither is known
      * @param openRecords records fetched and not settled
      * @param openBytes bytes of their keys and values
      * @param oldestOpen the lowest offset that is open, if any; nothing behind it is committed under Tracked
@@ -84,6 +85,7 @@ public record Health(Status status, Optional<Throwable> failure, List<Subscripti
     public record Partition(
             String topic,
             int partition,
+            Optional<Long> fetchedTo,
             long openRecords,
             long openBytes,
             Optional<Long> oldestOpen,

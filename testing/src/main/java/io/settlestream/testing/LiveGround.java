@@ -209,14 +209,29 @@ final class LiveGround implements Ground {
                 .collect(Collectors.toSet());
     }
 
-    private static List<String> open(Health.Subscription subscription) {
+    private List<String> open(Health.Subscription subscription) {
         List<String> open = new ArrayList<>();
         subscription.partitions().stream()
                 .filter(partition -> (partition.openRecords() > 0 && !partition.pausedByUser()) || partition.paused())
                 .forEach(partition -> open.add(partition.topic() + "-" + partition.partition() + " has "
                         + partition.openRecords() + " open records"
                         + (partition.paused() ? " and is paused" : "")));
+        if (open.isEmpty() && subscription.group().isEmpty()) {
+            subscription.partitions().stream()
+                    .filter(partition -> !partition.pausedByUser())
+                    .forEach(partition -> open.addAll(unread(partition)));
+        }
         return open;
+    }
+
+    /** Without a group nothing tells from outside how far it has read. */
+    private List<String> unread(Health.Partition partition) {
+        TopicPartition name = new TopicPartition(partition.topic(), partition.partition());
+        long end = ends(partition.topic()).getOrDefault(name, 0L);
+        return partition.fetchedTo().orElse(-1L) < end
+                ? List.of(name + " is read up to "
+                        + partition.fetchedTo().map(String::valueOf).orElse("nothing") + " of " + end)
+                : List.of();
     }
 
     @Override

@@ -52,8 +52,9 @@ import org.jspecify.annotations.Nullable;
  * is under way. Time passes only as far as the reaction needs it, and as {@link #advance} says; no test sleeps. To look at
  * a reaction on its way, {@link #send} and let it {@link #proceed}.
  *
- * <p>The topics that the application reads, and those that its types and sites name for what it publishes, are made with one
- * partition, unless the {@link TestKafka} has them already.
+ * <p>The topics that the application names for reading, and those that its types and sites name for what it publishes, are
+ * made with one partition, or as many as {@link io.settlestream.kafka.KafkaPartitions} needs, unless the {@link TestKafka}
+ * has them already. Topics that a pattern matches are for the test to make.
  * Handlers may block, also on latches and futures of the test; what then happens is not the same in every run.
  *
  * <p>Used from one thread, the test's.

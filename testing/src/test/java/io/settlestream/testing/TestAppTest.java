@@ -1,14 +1,21 @@
 package io.settlestream.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.settlestream.App;
 import io.settlestream.HandlerOutcome;
+import io.settlestream.Message;
+import io.settlestream.NoState;
 import io.settlestream.PublishException;
 import io.settlestream.SettleStream;
 import io.settlestream.StartupException;
 import io.settlestream.Subscriber;
+import io.settlestream.kafka.KafkaPartitions;
+import io.settlestream.kafka.KafkaSource;
+import io.settlestream.kafka.KafkaTopics;
+import io.settlestream.kafka.StartOffset;
 import io.settlestream.testing.Payouts.Bank;
 import io.settlestream.testing.Payouts.Paid;
 import io.settlestream.testing.Payouts.Payout;
@@ -22,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.InvalidTxnStateException;
@@ -549,6 +557,45 @@ class TestAppTest {
             app.crash();
             assertThatThrownBy(() -> app.kafka().topic("payouts").hasRecords(2)).hasNoCause();
         }
+    }
+
+    @Test
+    @DisplayName(
+            "9.1: lists and named partitions have their topics, and topics that a pattern matches are the test's to make")
+    void sourcesOfMoreThanOneTopic() {
+        App<NoState> app = SettleStream.app("sets", "1").withBroker(Payouts.BROKER, scope -> {
+            scope.include(noting(KafkaTopics.of("eu", "us"))).name("list");
+            scope.include(noting(KafkaTopics.matching(Pattern.compile("orders-.*"))))
+                    .name("pattern");
+            scope.include(noting(KafkaPartitions.of("prices", 0, 2).startOffset(StartOffset.LATEST)))
+                    .name("partitions");
+        });
+
+        try (TestKafka kafka = TestKafka.create();
+                TestApp<NoState> test = TestApp.of(app).on(kafka).start()) {
+            test.topic("eu").isEmpty();
+            test.publish("us", "a");
+            test.publish("prices", Message.of("b").partition(2));
+            test.publish("prices", Message.of("not read").partition(1));
+            kafka.topic("orders-eu", 1);
+            test.publish("orders-eu", "c");
+            test.advance(Duration.ofMinutes(1));
+
+            test.subscription("list").hasValues("a");
+            test.subscription("partitions").hasValues("b");
+            test.subscription("pattern").hasValues("c");
+            test.group("payouts")
+                    .hasCommitted("us", 0, 1)
+                    .hasCommitted("orders-eu", 0, 1)
+                    .hasCommittedNothing("prices");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> test.take("elsewhere", 0))
+                    .withMessageContaining("[eu, us, orders-.*, prices]");
+        }
+    }
+
+    private static Subscriber<String, Object> noting(KafkaSource<?> source) {
+        return Subscriber.on(source, String.class).handle((value, delivery) -> HandlerOutcome.ack());
     }
 
     @Test

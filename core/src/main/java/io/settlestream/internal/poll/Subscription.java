@@ -184,6 +184,7 @@ public final class Subscription {
     }
 
     private Health.Partition health(OwnedPartition owned) {
+        long fetchedTo = owned.fetchedTo();
         OwnedPartition.Oldest oldest = owned.openRecords() == 0 ? null : owned.oldest();
         Delivery inHand = lanes.oldestInHand(owned);
         if (inHand != null && (oldest == null || inHand.offset() < oldest.offset())) {
@@ -194,6 +195,7 @@ public final class Subscription {
         return new Health.Partition(
                 owned.topicPartition().topic(),
                 owned.topicPartition().partition(),
+                fetchedTo < 0 ? Optional.empty() : Optional.of(fetchedTo),
                 owned.openRecords(),
                 owned.openBytes(),
                 shown.map(OwnedPartition.Oldest::offset),

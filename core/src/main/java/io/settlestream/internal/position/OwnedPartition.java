@@ -67,6 +67,9 @@ public final class OwnedPartition {
     /** What health shows: written by the poll thread. */
     private volatile @Nullable Oldest oldest;
 
+    /** What has been fetched ends here, or reading starts here; -1 as long as neither is known. */
+    private volatile long fetchedTo = -1;
+
     private volatile boolean paused;
 
     /** The group's committed offset as far as this member knows: the poll thread's. */
@@ -101,16 +104,21 @@ public final class OwnedPartition {
         }
         openRecords.addAndGet(records.size());
         openBytes.addAndGet(bytes);
+        fetchedTo = nextOffset;
         return tracker.register(records, nextOffset, nextEpoch, now);
     }
 
     /** Enters where reading starts, so that it can be committed before anything is read. */
     public void startAt(Position position) {
+        fetchedTo = position.offset();
         tracker.startAt(position);
     }
 
     /** Enters an advance past offsets without records. */
     public void registerAdvance(long nextOffset, @Nullable Integer nextEpoch, long now) {
+        if (nextOffset > fetchedTo) {
+            fetchedTo = nextOffset;
+        }
         tracker.registerAdvance(nextOffset, nextEpoch, now);
     }
 
@@ -292,6 +300,14 @@ public final class OwnedPartition {
 
     public int reportsAwaited() {
         return reportsAwaited.get();
+    }
+
+    /**
+     * Where what has been fetched ends, or reading starts; -1 as long as neither is known. Whoever reads it before
+     * {@link #openRecords} sees all records in front of it as open or settled.
+     */
+    public long fetchedTo() {
+        return fetchedTo;
     }
 
     public long openRecords() {
