@@ -42,15 +42,16 @@ public final class ChargesMain implements Callable<Integer> {
     @Option(
             names = "--busy",
             paramLabel = "RATE",
-            defaultValue = "0.1",
-            description = "Part of the calls for which the gateway is busy, 0 to 1; after five the charge is given up."
-                    + " Default: ${DEFAULT-VALUE}")
+            defaultValue = "0.3",
+            description =
+                    "Part of the calls for which the gateway is busy, 0 to 1; after five attempts a charge is given up."
+                            + " Default: ${DEFAULT-VALUE}")
     private double busy;
 
     @Option(
             names = "--down",
             paramLabel = "RATE",
-            defaultValue = "0.05",
+            defaultValue = "0.3",
             description = "Part of the calls that the gateway does not answer, 0 to 1. Default: ${DEFAULT-VALUE}")
     private double down;
 

@@ -4,12 +4,14 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -18,6 +20,7 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.TopicExistsException;
@@ -118,6 +121,15 @@ final class Cluster implements AutoCloseable {
                 "Topic %s was created at %s and is not there after %d s; call again."
                         .formatted(name, bootstrap, CREATE_TIMEOUT.toSeconds()),
                 null));
+    }
+
+    /** The value of one of a topic's settings. */
+    String setting(String topic, String name) {
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+        Map<ConfigResource, Config> settings = answer(
+                "describe the settings of topic " + topic,
+                admin.describeConfigs(List.of(resource)).all());
+        return Objects.requireNonNull(settings.get(resource), topic).get(name).value();
     }
 
     /** Reads records of committed transactions. To be closed by the caller. */

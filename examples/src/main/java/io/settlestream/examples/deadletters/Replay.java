@@ -152,7 +152,7 @@ final class Replay {
 
     /** What became of the letters, or would, in one line. */
     String summary(boolean tried) {
-        return "%s %,d of %,d dead letters; %,d were replayed before, %,d cannot be."
+        return "%s %,d of %,d dead letters (before: %,d, impossible: %,d)."
                 .formatted(tried ? "Would replay" : "Replayed", tried ? chosen.size() : done, meant, before, failed);
     }
 

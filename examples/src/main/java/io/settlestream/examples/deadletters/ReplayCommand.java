@@ -85,6 +85,7 @@ final class ReplayCommand implements Callable<Integer> {
                         if (!agreed(replay, memory.isPresent(), replayed.topic())) {
                             return CommandLine.ExitCode.SOFTWARE;
                         }
+                        memory.ifPresent(topic -> checkMemory(kafka, topic.name()));
                         replay.run(log, memory.orElseGet(() -> kafka.createCompacted(replayed.topic())));
                     }
                 } finally {
@@ -93,6 +94,18 @@ final class ReplayCommand implements Callable<Integer> {
                 }
             }
             return replay.complete() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+        }
+    }
+
+    /** A topic that forgets would have letters replayed twice. */
+    private static void checkMemory(Cluster kafka, String topic) {
+        String policy = kafka.setting(topic, "cleanup.policy");
+        if (!policy.equals("compact")) {
+            throw new ToolException(
+                    ("Topic %s remembers what was replayed, but its cleanup.policy is %s, so Kafka deletes from it: set it"
+                                    + " to compact.")
+                            .formatted(topic, policy),
+                    null);
         }
     }
 

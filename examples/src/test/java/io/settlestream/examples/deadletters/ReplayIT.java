@@ -58,7 +58,7 @@ class ReplayIT {
         assertThat(told.lines())
                 .containsExactly(
                         "0:0 replayed to " + origin + "-2@0",
-                        "Replayed 1 of 1 dead letters; 0 were replayed before, 0 cannot be.");
+                        "Replayed 1 of 1 dead letters (before: 0, impossible: 0).");
         List<ConsumerRecord<byte[], byte[]>> records = kafka.records(origin);
         assertThat(records).hasSize(1);
         ConsumerRecord<byte[], byte[]> record = records.get(0);
@@ -96,9 +96,9 @@ class ReplayIT {
 
         assertThat(rest.exit()).isZero();
         assertThat(rest.out()).contains("0:1 not replayed: it was at 2", "--again");
-        assertThat(rest.summary()).isEqualTo("Replayed 2 of 3 dead letters; 1 were replayed before, 0 cannot be.");
+        assertThat(rest.summary()).isEqualTo("Replayed 2 of 3 dead letters (before: 1, impossible: 0).");
         assertThat(nothing.exit()).as("nothing is left to ask about").isZero();
-        assertThat(nothing.summary()).isEqualTo("Replayed 0 of 3 dead letters; 3 were replayed before, 0 cannot be.");
+        assertThat(nothing.summary()).isEqualTo("Replayed 0 of 3 dead letters (before: 3, impossible: 0).");
         assertThat(again.exit()).isZero();
         assertThat(kafka.values(origin)).containsExactly("value-1", "value-0", "value-2", "value-2");
         assertThat(kafka.tool("list", dead).lines()).allMatch(line -> line.contains("  replayed 2"));
@@ -192,7 +192,7 @@ class ReplayIT {
                         "0:2 not replayed: its origin is unknown; --to names a topic for it",
                         "0:0 would go to " + origin + "-0",
                         "0:1 would go to " + origin + "-0",
-                        "Would replay 2 of 3 dead letters; 0 were replayed before, 1 cannot be.");
+                        "Would replay 2 of 3 dead letters (before: 0, impossible: 1).");
         assertThat(kafka.records(origin)).isEmpty();
         assertThat(kafka.topics()).doesNotContain(dead + ".replayed");
     }
@@ -221,7 +221,7 @@ class ReplayIT {
                         "0:3 not replayed: it would go to " + dead + ".replayed, which is no topic of a service",
                         "0:4 not replayed: there is no topic not-there; --to names another",
                         "0:5 not replayed: there is no topic no topic's name; --to names another");
-        assertThat(told.summary()).isEqualTo("Replayed 1 of 7 dead letters; 1 were replayed before, 5 cannot be.");
+        assertThat(told.summary()).isEqualTo("Replayed 1 of 7 dead letters (before: 1, impossible: 5).");
         assertThat(kafka.values(origin)).containsExactly("value-0", "value-6");
         assertThat(kafka.topics()).doesNotContain("not-there");
     }
@@ -240,9 +240,24 @@ class ReplayIT {
 
         assertThat(told.exit()).isEqualTo(1);
         assertThat(told.out()).contains("0:1 not replayed: " + origin + "-0 does not take it: ");
-        assertThat(told.summary()).isEqualTo("Replayed 2 of 3 dead letters; 0 were replayed before, 1 cannot be.");
+        assertThat(told.summary()).isEqualTo("Replayed 2 of 3 dead letters (before: 0, impossible: 1).");
         assertThat(kafka.values(origin)).containsExactly("value-0", "value-2");
         assertThat(kafka.tool("list", dead, "--not-replayed").lines()).hasSize(1);
+    }
+
+    @Test
+    @DisplayName("does not begin when what it remembers would be deleted")
+    void forgetful() {
+        String origin = kafka.topic("charges", 1);
+        String dead = kafka.topic("dead", 1);
+        kafka.sendLetters(dead, origin, 1);
+        kafka.create(dead + ".replayed", Map.of("cleanup.policy", "compact,delete"));
+
+        Told told = kafka.tool("replay", dead, "--all", "--yes");
+
+        assertThat(told.exit()).isEqualTo(1);
+        assertThat(told.err()).contains(dead + ".replayed", "cleanup.policy is compact,delete", "set it to compact");
+        assertThat(kafka.records(origin)).isEmpty();
     }
 
     @Test
@@ -293,8 +308,7 @@ class ReplayIT {
         assertThat(list.lines()).hasSize(10_000);
         assertThat(told.exit()).as(told.err()).isZero();
         assertThat(told.lines()).hasSize(10_001);
-        assertThat(told.summary())
-                .isEqualTo("Replayed 10,000 of 10,000 dead letters; 0 were replayed before, 0 cannot be.");
+        assertThat(told.summary()).isEqualTo("Replayed 10,000 of 10,000 dead letters (before: 0, impossible: 0).");
         assertThat(kafka.values(origin)).as("in the order of the dead letters").isEqualTo(expected);
         assertThat(IntStream.range(0, 10_000).mapToObj(i -> "value-" + i)).hasSameElementsAs(expected);
     }

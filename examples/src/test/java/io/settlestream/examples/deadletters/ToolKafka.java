@@ -76,6 +76,11 @@ final class ToolKafka implements AutoCloseable {
         return topic;
     }
 
+    /** A topic of one partition with exactly this name. */
+    void create(String topic, Map<String, String> config) {
+        kafka.createTopic(topic, 1, config);
+    }
+
     void createAgain(String topic, int partitions) {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap()))) {
             admin.deleteTopics(List.of(topic)).all().get();
