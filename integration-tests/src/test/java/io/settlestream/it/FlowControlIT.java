@@ -219,6 +219,25 @@ class FlowControlIT {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1, 8})
+    @DisplayName("3.5, 5.3 while all that is in flight waits for a delay the member hardly polls")
+    void hardlyPollsWhileDelaysWait(int workers) {
+        try (Members members = new Members(kafka, 1, topic -> topic.config("auto.commit.interval.ms", 1_000))) {
+            WatchedClients clients = new WatchedClients();
+            members.produce(3);
+            RunningApp app = members.start(
+                    "member",
+                    clients,
+                    mount -> mount.workers(workers).inFlightLimit(2, 1 << 20),
+                    (value, context) -> HandlerOutcome.retryAfter(Duration.ofHours(1)));
+            BooleanSupplier waits =
+                    () -> Members.health(app).partitions().get(0).delayedRecords() >= 2;
+            LiveKafka.eventually("delays wait", waits);
+            hardlyPoll(List.of(clients), waits);
+        }
+    }
+
     @Test
     @DisplayName("5.3 while a commit is on its way the member hardly polls")
     void hardlyPollsWhileACommitIsOnItsWay() {

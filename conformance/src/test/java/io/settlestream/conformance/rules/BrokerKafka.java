@@ -159,6 +159,16 @@ final class BrokerKafka implements Kafka {
     }
 
     @Override
+    public void missingTopic(String topic) {
+        // This broker makes no topics by itself.
+    }
+
+    @Override
+    public void appears(String topic) {
+        createTopic(topic, 1, Map.of());
+    }
+
+    @Override
     public Map<TopicPartition, Long> committed(String group) {
         try {
             return Shared.ADMIN

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** The Kafka of the module for tests, one for each scenario. */
 final class InProcessKafka implements Kafka {
@@ -82,6 +83,18 @@ final class InProcessKafka implements Kafka {
 
     @Override
     public void acceptWrites(String topic) {
+        kafka.faults().clear();
+    }
+
+    /** Whoever writes to a topic that is missing makes it here. */
+    @Override
+    public void missingTopic(String topic) {
+        createTopic(topic, 1, Map.of());
+        kafka.faults().produce(topic).times(Integer.MAX_VALUE).fail(new UnknownTopicOrPartitionException("on request"));
+    }
+
+    @Override
+    public void appears(String topic) {
         kafka.faults().clear();
     }
 

@@ -45,6 +45,12 @@ interface Kafka extends AutoCloseable {
     /** Lets such a topic accept them, a moment later. */
     void acceptWrites(String topic);
 
+    /** Takes care that a topic is missing, for those who write to it. */
+    void missingTopic(String topic);
+
+    /** Lets a missing topic appear, with one partition. */
+    void appears(String topic);
+
     Map<TopicPartition, Long> committed(String group);
 
     @Override

@@ -31,9 +31,9 @@ class RulesTest {
 
     /** The rules of sections 1 to 6 and 9 that a service can rely on. */
     private static final List<String> BUILT = List.of(
-            "1.1", "1.2", "1.3", "1.4", "1.5", "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "3.4", "3.6", "3.7", "3.8",
-            "3.9", "3.10", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "5.1", "5.2", "5.3", "6.1", "6.2", "6.3", "6.4",
-            "6.5", "6.6", "7.7", "9.1", "9.2", "9.3", "9.4", "9.5");
+            "1.1", "1.2", "1.3", "1.4", "1.5", "2.1", "2.2", "2.3", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7",
+            "3.8", "3.9", "3.10", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "5.1", "5.2", "5.3", "6.1", "6.2", "6.3",
+            "6.4", "6.5", "6.6", "7.1", "7.2", "7.3", "7.4", "7.5", "7.6", "7.7", "9.1", "9.2", "9.3", "9.4", "9.5");
 
     private static List<Scenario> all() {
         return Stream.of(
@@ -42,6 +42,9 @@ class RulesTest {
                         AutoRules.scenarios(),
                         TrackedRules.scenarios(),
                         RetryRules.scenarios(),
+                        CapRules.scenarios(),
+                        DeadLetterRules.scenarios(),
+                        DelayRules.scenarios(),
                         RebalanceRules.scenarios(),
                         AccidentRules.scenarios(),
                         BatchRules.scenarios(),

@@ -27,12 +27,14 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -108,6 +110,14 @@ final class Stage implements AutoCloseable {
         kafka.acceptWrites(name(topic));
     }
 
+    void missingTopic(String topic) {
+        kafka.missingTopic(name(topic));
+    }
+
+    void appears(String topic) {
+        kafka.appears(name(topic));
+    }
+
     void compact(String topic) {
         kafka.compact(name(topic));
     }
@@ -127,12 +137,24 @@ final class Stage implements AutoCloseable {
     }
 
     void write(String topic, Message<?> message) {
+        writer().send(name(topic), message);
+    }
+
+    private TestApp<NoState> writer() {
         TestApp<NoState> by = writer;
         if (by == null) {
             by = kafka.start(SettleStream.app("writer", "1").withBroker(broker(), scope -> {}));
             writer = by;
         }
-        by.send(name(topic), message);
+        return by;
+    }
+
+    /** Writes bytes, or none, to partition 0. */
+    void write(String topic, byte @Nullable [] key, byte @Nullable [] value, Headers headers) throws Exception {
+        try (Producer<byte[], byte[]> producer = kafka.clients().producer(Map.of())) {
+            producer.send(new ProducerRecord<>(name(topic), 0, null, key, value, headers))
+                    .get();
+        }
     }
 
     KafkaClients clients() {
@@ -280,9 +302,7 @@ final class Stage implements AutoCloseable {
     }
 
     List<TestRecord> published(String topic) {
-        return Objects.requireNonNull(writer, "nothing was written yet")
-                .topic(name(topic))
-                .records();
+        return writer().topic(name(topic)).records();
     }
 
     /** The values in a topic, partition by partition. */

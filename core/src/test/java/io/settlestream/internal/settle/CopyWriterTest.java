@@ -1,5 +1,6 @@
 package io.settlestream.internal.settle;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.settlestream.PublishException;
@@ -10,6 +11,7 @@ import io.settlestream.internal.position.Slots;
 import io.settlestream.internal.publish.ReportListener;
 import io.settlestream.internal.testing.ManualTime;
 import io.settlestream.internal.testing.Records;
+import io.settlestream.kafka.RecordCopy;
 import io.settlestream.spi.Scheduler;
 import java.time.Duration;
 import java.time.Instant;
@@ -252,8 +254,8 @@ class CopyWriterTest {
     }
 
     private static long offset(ProducerRecord<byte[], byte[]> copy) {
-        return Long.parseLong(new String(
-                copy.headers().lastHeader("settlestream-origin-offset").value()));
+        return Long.parseLong(
+                new String(copy.headers().lastHeader(RecordCopy.ORIGIN_OFFSET).value(), UTF_8));
     }
 
     /** A producer that does what the test says. */
