@@ -76,7 +76,7 @@ class StartPositionsTest {
         }
 
         @Override
-        public Map<TopicPartition, OffsetAndMetadata> committed(Set<TopicPartition> partitions, Duration timeout) {
+        public synchronized Map<TopicPartition, OffsetAndMetadata> committed(Set<TopicPartition> partitions, Duration timeout) {
             askedForCommitted++;
             Map<TopicPartition, OffsetAndMetadata> answer = new HashMap<>();
             partitions.forEach(partition -> answer.put(partition, committed.get(partition)));
