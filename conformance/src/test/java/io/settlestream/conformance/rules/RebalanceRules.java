@@ -196,7 +196,7 @@ final class RebalanceRules {
                                     "acked by the second", Stage.counts(second).acked());
                         },
                         """
-                        attempts of the second: [1]
+                        attempts of the second: [2]
                         acked by the first: 1
                         acked by the second: 1
                         """);

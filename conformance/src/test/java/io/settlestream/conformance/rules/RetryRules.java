@@ -256,7 +256,7 @@ final class RetryRules {
                         },
                         """
                         committed: 0@1
-                        handled: a#1 ack, b#1 retry, b#2 retry, b#1 ack, c#1 ack
+                        handled: a#1 ack, b#1 retry, b#2 retry, b#3 ack, c#1 ack
                         committed: 0@3
                         """);
     }

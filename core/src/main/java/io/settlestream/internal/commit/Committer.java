@@ -3,6 +3,7 @@ package io.settlestream.internal.commit;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.health.Episodes;
 import io.settlestream.internal.health.FailureListener;
+import io.settlestream.internal.position.Checkpoint;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.position.Position;
 import io.settlestream.spi.TimeSource;
@@ -97,7 +98,7 @@ public final class Committer implements Commits {
 
     @Override
     public boolean behind(Collection<OwnedPartition> partitions) {
-        return underWay || !changed(partitions).isEmpty();
+        return underWay || partitions.stream().anyMatch(OwnedPartition::isAhead);
     }
 
     @Override
@@ -115,7 +116,7 @@ public final class Committer implements Commits {
             return;
         }
         nextTick = time.nanoTime() + intervalNanos;
-        Map<OwnedPartition, Position> changed = changed(partitions);
+        Map<OwnedPartition, Checkpoint> changed = changed(partitions);
         if (changed.isEmpty()) {
             problem = null;
             return;
@@ -135,7 +136,7 @@ public final class Committer implements Commits {
 
     @Override
     public boolean commitNow(Collection<OwnedPartition> partitions, Duration timeout) {
-        Map<OwnedPartition, Position> changed = changed(partitions);
+        Map<OwnedPartition, Checkpoint> changed = changed(partitions);
         if (changed.isEmpty()) {
             return true;
         }
@@ -144,7 +145,9 @@ public final class Committer implements Commits {
 
     @Override
     public boolean commitStarts(Map<OwnedPartition, Position> starts, Duration timeout) {
-        if (starts.isEmpty() || commit(starts, timeout)) {
+        Map<OwnedPartition, Checkpoint> checkpoints = new LinkedHashMap<>();
+        starts.forEach((partition, position) -> checkpoints.put(partition, partition.checkpoint(position)));
+        if (checkpoints.isEmpty() || commit(checkpoints, timeout)) {
             return true;
         }
         if (refusal != null && refusal.equals(problem)) {
@@ -154,7 +157,7 @@ public final class Committer implements Commits {
         return false;
     }
 
-    private boolean commit(Map<OwnedPartition, Position> positions, Duration timeout) {
+    private boolean commit(Map<OwnedPartition, Checkpoint> positions, Duration timeout) {
         long deadline = time.nanoTime() + timeout.toNanos();
         while (true) {
             try {
@@ -176,25 +179,24 @@ public final class Committer implements Commits {
         }
     }
 
-    private static Map<OwnedPartition, Position> changed(Collection<OwnedPartition> partitions) {
-        Map<OwnedPartition, Position> changed = new LinkedHashMap<>();
+    private static Map<OwnedPartition, Checkpoint> changed(Collection<OwnedPartition> partitions) {
+        Map<OwnedPartition, Checkpoint> changed = new LinkedHashMap<>();
         for (OwnedPartition partition : partitions) {
-            Position position = partition.position();
-            Position committed = partition.committed();
-            if (position != null && (committed == null || committed.offset() != position.offset())) {
-                changed.put(partition, position);
+            Checkpoint checkpoint = partition.uncommitted();
+            if (checkpoint != null) {
+                changed.put(partition, checkpoint);
             }
         }
         return changed;
     }
 
-    private static Map<TopicPartition, OffsetAndMetadata> offsets(Map<OwnedPartition, Position> positions) {
+    private static Map<TopicPartition, OffsetAndMetadata> offsets(Map<OwnedPartition, Checkpoint> positions) {
         Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
-        positions.forEach((partition, position) -> offsets.put(partition.topicPartition(), position.toCommit()));
+        positions.forEach((partition, checkpoint) -> offsets.put(partition.topicPartition(), checkpoint.toCommit()));
         return offsets;
     }
 
-    private void succeeded(Map<OwnedPartition, Position> positions) {
+    private void succeeded(Map<OwnedPartition, Checkpoint> positions) {
         positions.forEach(OwnedPartition::committed);
         problem = null;
     }

@@ -124,11 +124,11 @@ final class Replies {
                     settlement.losesFailedReplies() || failure.reason().canHeal()
                             ? settlement.replyFailed(delivery, failure)
                             : policies.replyRefused(delivery, failure);
-            if (disposition == Disposition.RETRY) {
+            if (disposition.equals(Disposition.RETRY)) {
                 lanes.retry(delivery);
             } else if (disposition instanceof Disposition.Later later) {
                 lanes.later(delivery, later.nanos());
-            } else if (disposition == Disposition.FAILED) {
+            } else if (disposition.equals(Disposition.FAILED)) {
                 lanes.halt();
             }
             arrived();

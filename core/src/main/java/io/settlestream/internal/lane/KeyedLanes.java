@@ -246,11 +246,11 @@ public final class KeyedLanes extends Lanes {
                 continue;
             }
             Disposition disposition = handler.run(delivery, this);
-            if (disposition == Disposition.RETRY) {
+            if (disposition.equals(Disposition.RETRY)) {
                 retry(delivery);
             } else if (disposition instanceof Disposition.Later later) {
                 later(delivery, later.nanos());
-            } else if (disposition == Disposition.FAILED) {
+            } else if (disposition.equals(Disposition.FAILED)) {
                 failed(lane, delivery);
             }
             ended(worker, delivery);

@@ -102,14 +102,14 @@ public final class SharedLane extends Lanes {
     void work(Worker worker) throws InterruptedException {
         for (Delivery delivery = take(worker); delivery != null; delivery = take(worker)) {
             Disposition disposition = handler.run(delivery, this);
-            while (disposition == Disposition.RETRY && isToRunAgainAtOnce(delivery)) {
+            while (disposition.equals(Disposition.RETRY) && isToRunAgainAtOnce(delivery)) {
                 disposition = handOverAgain(delivery) ? handler.run(delivery, this) : Disposition.DONE;
             }
-            if (disposition == Disposition.RETRY) {
+            if (disposition.equals(Disposition.RETRY)) {
                 retry(delivery);
             } else if (disposition instanceof Disposition.Later later) {
                 later(delivery, later.nanos());
-            } else if (disposition == Disposition.FAILED) {
+            } else if (disposition.equals(Disposition.FAILED)) {
                 halt();
             }
             ended(worker, delivery);

@@ -3,8 +3,8 @@ package io.settlestream.internal.poll;
 import io.settlestream.internal.commit.Commits;
 import io.settlestream.internal.health.Counters;
 import io.settlestream.internal.lane.Lanes;
+import io.settlestream.internal.position.Checkpoint;
 import io.settlestream.internal.position.OwnedPartition;
-import io.settlestream.internal.position.Position;
 import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.TimeSource;
 import java.util.ArrayList;
@@ -160,6 +160,7 @@ final class Assignment implements ConsumerRebalanceListener {
                     time.nanoTime() + plan.drainTimeout().toNanos());
             // From here on outcomes are stale, so what counts as settled is what gets committed.
             leaving.forEach(OwnedPartition::discard);
+            leaving.forEach(partition -> partition.running(false));
             boolean committed = committer.commitNow(leaving, plan.callTimeout());
             if (!committed) {
                 log.atWarn()
@@ -211,7 +212,7 @@ final class Assignment implements ConsumerRebalanceListener {
         }
         if (offset < partition.fetchedUpTo()) {
             OwnedPartition anew = beginAnew(partition);
-            Position committed = partition.committed();
+            Checkpoint committed = partition.committed();
             if (committed != null) {
                 anew.committed(committed);
             }
@@ -236,6 +237,7 @@ final class Assignment implements ConsumerRebalanceListener {
         OwnedPartition anew = open(partition.topicPartition());
         // The consumer's pause stays, and ends like any other.
         anew.paused(partition.paused());
+        anew.running(partition.isRunning());
         partition.discard();
         owned.put(partition.topicPartition(), anew);
         snapshot = List.copyOf(owned.values());

@@ -21,6 +21,7 @@ final class FlowControl {
 
     private final Consumer<byte[], byte[]> consumer;
     private final Lanes lanes;
+    private final SlowStart slowStart;
     private final long limitRecords;
     private final long limitBytes;
 
@@ -29,9 +30,11 @@ final class FlowControl {
     private volatile boolean anyPaused;
     private boolean stopped;
 
-    FlowControl(Consumer<byte[], byte[]> consumer, Lanes lanes, long limitRecords, long limitBytes) {
+    FlowControl(
+            Consumer<byte[], byte[]> consumer, Lanes lanes, SlowStart slowStart, long limitRecords, long limitBytes) {
         this.consumer = consumer;
         this.lanes = lanes;
+        this.slowStart = slowStart;
         this.limitRecords = limitRecords;
         this.limitBytes = limitBytes;
     }
@@ -56,7 +59,8 @@ final class FlowControl {
                 // Listened to from now on; a settlement that came before is seen by looking once more.
                 partition.paused(true);
             }
-            if (waitsForRoom(partition) && !stopped && (relaxed(partition) || (hungry && !full(partition)))) {
+            boolean room = relaxed(partition) ? !slowStart.holds(partition) : hungry && !full(partition);
+            if (waitsForRoom(partition) && !stopped && room) {
                 partition.paused(false);
                 if (!pause.remove(partition.topicPartition())) {
                     resume.add(partition.topicPartition());
@@ -93,7 +97,9 @@ final class FlowControl {
     }
 
     private boolean full(OwnedPartition partition) {
-        return partition.openRecords() >= shareRecords || partition.openBytes() >= shareBytes;
+        return partition.openRecords() >= shareRecords
+                || partition.openBytes() >= shareBytes
+                || slowStart.holds(partition);
     }
 
     private boolean relaxed(OwnedPartition partition) {

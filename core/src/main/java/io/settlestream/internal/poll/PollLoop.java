@@ -70,6 +70,7 @@ final class PollLoop {
     private final PollGate gate;
     private final Commits committer;
     private final FlowControl flow;
+    private final SlowStart slowStart;
     private final StartPositions starts;
     private final Assignment assignment;
     private final Assigner assigner;
@@ -125,8 +126,10 @@ final class PollLoop {
                         failures,
                         scheduler))
                 .orElse(NoCommits.INSTANCE);
-        this.flow = new FlowControl(consumer, lanes, plan.inFlightRecords(), plan.inFlightBytes());
-        this.starts = new StartPositions(consumer, plan, committer, settlement.commitsStart(), counters, scheduler);
+        this.slowStart = new SlowStart(plan, committer, this::handOut, scheduler);
+        this.flow = new FlowControl(consumer, lanes, slowStart, plan.inFlightRecords(), plan.inFlightBytes());
+        this.starts = new StartPositions(
+                consumer, plan, committer, settlement.commitsStart(), slowStart, counters, scheduler);
         Pauses pauses = new Pauses();
         this.assignment = new Assignment(
                 plan,
@@ -174,7 +177,10 @@ final class PollLoop {
     }
 
     private void settled(OwnedPartition partition) {
-        if (assignment.draining() || progress.phase() == Phase.DRAINING || flow.mayGoOn(partition)) {
+        if (assignment.draining()
+                || progress.phase() == Phase.DRAINING
+                || flow.mayGoOn(partition)
+                || slowStart.waitsFor(partition)) {
             gate.wake();
         }
     }
@@ -249,6 +255,7 @@ final class PollLoop {
             }
             // Before the fetch: where there is nothing to read it takes its time.
             checkReady();
+            slowStart.advance();
             flow.apply(assignment.owned());
             committer.tick(assignment.owned());
             lookAround();
@@ -340,6 +347,7 @@ final class PollLoop {
             Duration tick = Duration.ofNanos(committer.untilNextTick());
             longest = tick.compareTo(longest) < 0 ? tick : longest;
         }
+        longest = slowStart.untilOver(longest);
         Duration look = Duration.ofNanos(assigner.untilNextLook());
         longest = look.compareTo(longest) < 0 ? look : longest;
         if (progress.phase() == Phase.DRAINING) {
@@ -366,11 +374,10 @@ final class PollLoop {
             if (owned != null && starts.reads(owned)) {
                 OffsetAndMetadata next =
                         Objects.requireNonNull(records.nextOffsets().get(name), "next offset");
-                Slots slots = owned.register(records.records(name), next.offset(), epoch(next), now);
-                if (plan.retries(name)) {
-                    lanes.offerCopies(slots, plan.groupName());
+                if (slowStart.covers(owned)) {
+                    slowStart.add(owned, records.records(name), next.offset(), epoch(next));
                 } else {
-                    lanes.offer(slots);
+                    handOut(owned, owned.register(records.records(name), next.offset(), epoch(next), now));
                 }
             }
         }
@@ -380,6 +387,14 @@ final class PollLoop {
                 owned.registerAdvance(next.offset(), epoch(next), now);
             }
         });
+    }
+
+    private void handOut(OwnedPartition owned, Slots slots) {
+        if (plan.retries(owned.topicPartition())) {
+            lanes.offerCopies(slots, plan.groupName());
+        } else {
+            lanes.offer(slots);
+        }
     }
 
     private static @Nullable Integer epoch(OffsetAndMetadata next) {
@@ -394,6 +409,7 @@ final class PollLoop {
             assignment.stopping();
             controls.stop();
             flow.stop();
+            slowStart.stop();
             lanes.stop(assignment.owned());
             progress.ready().completeExceptionally(new IllegalStateException("the service is stopping"));
         }
@@ -431,6 +447,7 @@ final class PollLoop {
     /** The last commit, which may have to wait for the end of a rebalance. */
     private void commitLast() {
         long deadline = scheduler.nanoTime() + plan.callTimeout().toNanos();
+        assignment.owned().forEach(partition -> partition.running(false));
         try {
             boolean committed = committer.commitNow(assignment.owned(), plan.callTimeout());
             while (!committed && !broken && scheduler.nanoTime() - deadline < 0) {

@@ -51,6 +51,7 @@ final class StartPositions {
     private final SubscriptionPlan plan;
     private final Commits commits;
     private final boolean commitStarts;
+    private final SlowStart slowStart;
     private final Counters counters;
     private final Episodes episodes;
     private final LogPlaces places;
@@ -60,6 +61,9 @@ final class StartPositions {
 
     private final Set<OwnedPartition> unknown = new LinkedHashSet<>();
 
+    /** Partitions of which something was fetched before it was known where they start; it was not taken. */
+    private final Set<OwnedPartition> skipped = new HashSet<>();
+
     /** Partitions that have been started where {@code startAt} says, and are so no more. */
     private final Set<TopicPartition> startedAt = new HashSet<>();
 
@@ -68,12 +72,14 @@ final class StartPositions {
             SubscriptionPlan plan,
             Commits commits,
             boolean commitStarts,
+            SlowStart slowStart,
             Counters counters,
             TimeSource time) {
         this.consumer = consumer;
         this.plan = plan;
         this.commits = commits;
         this.commitStarts = commitStarts;
+        this.slowStart = slowStart;
         this.counters = counters;
         this.episodes = new Episodes(time);
         this.places = new LogPlaces(consumer, plan.callTimeout());
@@ -86,6 +92,7 @@ final class StartPositions {
 
     void gone(OwnedPartition partition) {
         unknown.remove(partition);
+        skipped.remove(partition);
     }
 
     /** Why it is not known where partitions start, if the cluster does not say. Any thread. */
@@ -106,11 +113,15 @@ final class StartPositions {
 
     /**
      * Whether a partition is read where it should be. The consumer goes to a committed offset by itself, and may fetch
-     * from there before the partition has been moved to where it is to start.
+     * from there before the partition has been moved to where it is to start, and before it is known what is noted there.
+     * What is not read is read again.
      */
     boolean reads(OwnedPartition partition) {
-        return !unknown.contains(partition)
-                || startAt(partition.topicPartition()).isEmpty();
+        boolean known = !unknown.contains(partition);
+        if (!known) {
+            skipped.add(partition);
+        }
+        return known;
     }
 
     /** Works out what is not known yet; what the cluster does not answer in time is asked again in the next round. */
@@ -140,14 +151,17 @@ final class StartPositions {
                 plan.group().isPresent() ? consumer.committed(byName.keySet(), plan.callTimeout()) : Map.of();
         Map<TopicPartition, KafkaPosition> wanted = new LinkedHashMap<>();
         Map<TopicPartition, Long> offsets = new HashMap<>();
+        Map<OwnedPartition, OffsetAndMetadata> goesOn = new LinkedHashMap<>();
+        Set<OwnedPartition> slowly = new LinkedHashSet<>();
         byName.forEach((name, partition) -> {
             OffsetAndMetadata offset = committed.get(name);
-            if (offset != null) {
-                partition.committed(Position.of(offset));
-            }
+            boolean ended = offset == null || !partition.takeOver(offset);
             Optional<KafkaPosition> first = startAt(name);
             if (first.isEmpty() && offset != null) {
-                unknown.remove(partition);
+                goesOn.put(partition, offset);
+                if (plan.capped() && !ended) {
+                    slowly.add(partition);
+                }
                 return;
             }
             KafkaPosition position = first.orElseGet(() -> withoutCommitted(name));
@@ -158,8 +172,32 @@ final class StartPositions {
                 wanted.put(name, position);
             }
         });
+        if (goOn(goesOn)) {
+            slowly.forEach(slowStart::begin);
+        }
         offsets.putAll(places.offsets(wanted));
         start(byName, wanted, offsets);
+    }
+
+    /** Goes on where the group has committed. False if that has to be tried again. */
+    private boolean goOn(Map<OwnedPartition, OffsetAndMetadata> partitions) {
+        if (plan.capped() && commitStarts) {
+            Map<OwnedPartition, Position> marks = new LinkedHashMap<>();
+            partitions.forEach((partition, offset) -> {
+                partition.running(true);
+                marks.put(partition, Position.of(offset));
+            });
+            if (!commits.commitStarts(marks, plan.callTimeout())) {
+                return false;
+            }
+        }
+        partitions.forEach((partition, offset) -> {
+            if (skipped.remove(partition)) {
+                consumer.seek(partition.topicPartition(), offset);
+            }
+            unknown.remove(partition);
+        });
+        return true;
     }
 
     private void start(
@@ -170,6 +208,7 @@ final class StartPositions {
         byName.forEach((name, partition) -> {
             Long offset = offsets.get(name);
             if (offset != null) {
+                partition.running(plan.capped() && commitStarts);
                 starts.put(partition, new Position(offset, null));
             }
         });
@@ -184,6 +223,7 @@ final class StartPositions {
             consumer.seek(name, position.offset());
             partition.startAt(position);
             startedAt.add(name);
+            skipped.remove(partition);
             unknown.remove(partition);
         });
     }

@@ -15,6 +15,7 @@ import org.apache.kafka.common.TopicPartition;
  * @param retryTopic where copies of its records come back from, which is read in the same group and always goes on where it
  *     was, else at its beginning
  * @param group its consumer group; none if it is no member of one and commits nothing
+ * @param capped whether a record is given up after so many attempts, so that one that ends the process must be found out
  * @param startOffset where a partition starts without a committed offset
  * @param startAt where a partition starts at its first assignment, whatever is committed
  * @param properties of its consumer
@@ -29,6 +30,7 @@ public record SubscriptionPlan(
         Reading source,
         Optional<String> retryTopic,
         Optional<String> group,
+        boolean capped,
         StartOffset startOffset,
         Optional<KafkaPosition> startAt,
         Map<String, Object> properties,

@@ -1,10 +1,12 @@
 package io.settlestream.internal.position;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
@@ -73,7 +75,13 @@ public final class OwnedPartition {
     private volatile boolean paused;
 
     /** The group's committed offset as far as this member knows: the poll thread's. */
-    private @Nullable Position committed;
+    private @Nullable Checkpoint committed;
+
+    /** What is noted next to what is committed, besides attempts, and how often that has changed: the poll thread's. */
+    private boolean running;
+
+    private @Nullable Long alone;
+    private long noteChanges;
 
     /** The lowest open record. */
     public record Oldest(long offset, long fetchedAt) {}
@@ -142,13 +150,81 @@ public final class OwnedPartition {
         return copied == null ? held : Math.min(held, copied);
     }
 
+    /** What is to be committed: the position with its note, if it is not what was committed last; else null. */
+    public @Nullable Checkpoint uncommitted() {
+        Position position = position();
+        Checkpoint last = committed;
+        if (position == null && last != null && last.version() != noteVersion()) {
+            // Nothing was read, but what is noted about the partition has changed.
+            position = last.position();
+        }
+        return position == null || isCommitted(position) ? null : checkpoint(position);
+    }
+
+    /** Whether there is something to commit. */
+    public boolean isAhead() {
+        Position position = position();
+        Checkpoint last = committed;
+        return position == null ? last != null && last.version() != noteVersion() : !isCommitted(position);
+    }
+
+    /** A place in this partition with what is to be noted next to it now. */
+    public Checkpoint checkpoint(Position position) {
+        long version = noteVersion();
+        attempts.forgetBelow(position.offset());
+        return new Checkpoint(position, version, new Note(running, alone, attempts.counts()).text(position.offset()));
+    }
+
+    private boolean isCommitted(Position position) {
+        Checkpoint last = committed;
+        return last != null && last.position().offset() == position.offset() && last.version() == noteVersion();
+    }
+
+    private long noteVersion() {
+        return noteChanges + attempts.version();
+    }
+
     /** What the group has committed, as far as this member knows; null if nothing or unknown. */
-    public @Nullable Position committed() {
+    public @Nullable Checkpoint committed() {
         return committed;
     }
 
-    public void committed(Position position) {
-        committed = position;
+    public void committed(Checkpoint checkpoint) {
+        committed = checkpoint;
+    }
+
+    /**
+     * Takes over what the group has committed before this assignment, with the attempts that are noted there.
+     *
+     * @return whether the owner before did not come to a proper end
+     */
+    public boolean takeOver(OffsetAndMetadata before) {
+        Note note = Note.read(before.metadata(), before.offset());
+        attempts.restore(note.failedWithTheLast());
+        committed = new Checkpoint(Position.of(before), noteVersion(), before.metadata());
+        return note.running();
+    }
+
+    /** From now on it is noted, or no more, that this owner has not come to its end. */
+    public void running(boolean goesOn) {
+        if (running != goesOn || alone != null) {
+            running = goesOn;
+            alone = null;
+            noteChanges++;
+        }
+    }
+
+    /** Whether it is noted that this owner has not come to its end. */
+    public boolean isRunning() {
+        return running;
+    }
+
+    /** Notes the record that alone is in hand, or null for none. */
+    public void alone(@Nullable Long offset) {
+        if (!Objects.equals(alone, offset)) {
+            alone = offset;
+            noteChanges++;
+        }
     }
 
     /** Gives up what is no longer needed to find the position. */

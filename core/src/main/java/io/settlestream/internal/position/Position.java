@@ -1,6 +1,5 @@
 package io.settlestream.internal.position;
 
-import java.util.Optional;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.jspecify.annotations.Nullable;
 
@@ -11,10 +10,6 @@ import org.jspecify.annotations.Nullable;
  * @param leaderEpoch the epoch of the record in front of it, if known
  */
 public record Position(long offset, @Nullable Integer leaderEpoch) {
-
-    public OffsetAndMetadata toCommit() {
-        return new OffsetAndMetadata(offset, Optional.ofNullable(leaderEpoch), "");
-    }
 
     public static Position of(OffsetAndMetadata offset) {
         return new Position(offset.offset(), offset.leaderEpoch().orElse(null));

@@ -161,6 +161,7 @@ record BrokerPlan(
                     reading,
                     Optional.ofNullable(options.retryTopic()),
                     group,
+                    options.maxAttempts() != null,
                     source.startOffset().orElse(StartOffset.LATEST),
                     source.startAt(),
                     consumer.properties(),

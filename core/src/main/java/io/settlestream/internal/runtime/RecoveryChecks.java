@@ -27,10 +27,10 @@ record RecoveryChecks(String where, MountOptions options, List<String> problems)
             problem("retryTopic(" + TopicName.shown(options.retryTopic()) + ")" + UNDER_AUTO + "leave it out");
         }
         ExceptionPolicy said = options.saidOnException();
-        if (said == ExceptionPolicy.RETRY || said instanceof ExceptionPolicy.RetryAfter) {
+        if (ExceptionPolicy.RETRY.equals(said) || said instanceof ExceptionPolicy.RetryAfter) {
             problem("onException(" + said + ")" + UNDER_AUTO + "another policy");
         }
-        if (options.saidOnDecodeFailure() == DecodePolicy.RETRY) {
+        if (DecodePolicy.RETRY.equals(options.saidOnDecodeFailure())) {
             problem("onDecodeFailure(RETRY)" + UNDER_AUTO + "another policy");
         }
     }
@@ -40,11 +40,11 @@ record RecoveryChecks(String where, MountOptions options, List<String> problems)
         if (options.deadLetter() != null) {
             return;
         }
-        if (options.saidOnException() == ExceptionPolicy.DEAD_LETTER) {
+        if (ExceptionPolicy.DEAD_LETTER.equals(options.saidOnException())) {
             problem("onException(DEAD_LETTER) without a dead-letter topic. Name one with deadLetter(...), or choose"
                     + " another policy");
         }
-        if (options.saidOnDecodeFailure() == DecodePolicy.DEAD_LETTER) {
+        if (DecodePolicy.DEAD_LETTER.equals(options.saidOnDecodeFailure())) {
             problem("onDecodeFailure(DEAD_LETTER) without a dead-letter topic. Name one with deadLetter(...), or choose"
                     + " another policy");
         }

@@ -48,7 +48,7 @@ class BatchLaneTest {
         List<Delivery> again = new ArrayList<>();
         for (Delivery delivery : batch.deliveries()) {
             Disposition disposition = retried.test(delivery) ? rig.retry(delivery) : rig.ack(delivery);
-            if (disposition == Disposition.RETRY) {
+            if (disposition.equals(Disposition.RETRY)) {
                 again.add(delivery);
             }
         }

@@ -179,8 +179,8 @@ final class LaneRig implements Lanes.Listener, AutoCloseable {
         boolean failed = false;
         for (Delivery delivery : batch.deliveries()) {
             Disposition disposition = run(delivery, handling);
-            failed |= disposition == Disposition.FAILED;
-            if (disposition == Disposition.RETRY) {
+            failed |= disposition.equals(Disposition.FAILED);
+            if (disposition.equals(Disposition.RETRY)) {
                 again.add(delivery);
             } else if (disposition instanceof Disposition.Later delay) {
                 later.add(new BatchRunner.Later(delivery, delay.nanos()));

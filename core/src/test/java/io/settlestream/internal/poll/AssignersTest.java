@@ -46,6 +46,7 @@ class AssignersTest implements ConsumerRebalanceListener {
                 source,
                 Optional.ofNullable(retryTopic),
                 Optional.of("g"),
+                false,
                 StartOffset.EARLIEST,
                 Optional.empty(),
                 Map.of("metadata.max.age.ms", 1000L),
