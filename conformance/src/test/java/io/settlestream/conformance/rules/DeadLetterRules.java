@@ -218,7 +218,7 @@ final class DeadLetterRules {
                         """);
     }
 
-    private static List<String> own(TestRecord letter) {
+    static List<String> own(TestRecord letter) {
         return letter.headers().stream()
                 .filter(header -> !RecordCopy.isAdded(header.key()))
                 .map(header -> header.key() + "=" + Arrays.toString(header.value()))

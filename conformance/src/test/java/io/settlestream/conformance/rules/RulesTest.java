@@ -42,6 +42,7 @@ class RulesTest {
                         AutoRules.scenarios(),
                         TrackedRules.scenarios(),
                         RetryRules.scenarios(),
+                        RetryTopicRules.scenarios(),
                         CapRules.scenarios(),
                         DeadLetterRules.scenarios(),
                         DelayRules.scenarios(),

@@ -428,9 +428,7 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
             for (int slot = 0; slot < slots.size() && !stopped; slot++) {
                 Delivery copy = Delivery.ofCopy(shared, slots, slot);
                 if (!copy.origin().flatMap(RecordCopy::group).orElse(group).equals(group)) {
-                    if (copy.handOver()) {
-                        boolean unused = copy.settle();
-                    }
+                    copy.settleUnseen();
                     continue;
                 }
                 long wait = untilDue(copy);

@@ -25,6 +25,9 @@ public final class Delivery implements Context<Object>, Unit {
     /** What all deliveries of one subscription share. */
     public record Shared(Object state, Publisher publisher, DeliveryControl control) {}
 
+    /** What a header may claim, so that one can be added for a long time. */
+    private static final int MOST_ATTEMPTS = 1 << 30;
+
     private final Shared shared;
     private final Slots slots;
     private final int slot;
@@ -52,7 +55,7 @@ public final class Delivery implements Context<Object>, Unit {
         this.record = slots.record(slot);
         this.origin = origin;
         int before = slots.partition().attempts().failed(record.offset());
-        this.attempt = 1 + (origin == null ? before : Math.max(before, origin.attempts()));
+        this.attempt = 1 + Math.min(MOST_ATTEMPTS, origin == null ? before : Math.max(before, origin.attempts()));
     }
 
     /** The delivery of a record from a retry topic. */
@@ -82,6 +85,12 @@ public final class Delivery implements Context<Object>, Unit {
     /** Settles the record for good. False if that changes nothing any more. */
     public boolean settle() {
         return !abandoned && owner().settle(slots, slot, record);
+    }
+
+    /** Settles a record that no handler is to see, whatever may be handed over now. */
+    public void settleUnseen() {
+        slots.handOver(slot);
+        boolean unused = settle();
     }
 
     /** Notes that this attempt has failed and that there will be another. */

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param topic where copies go
  * @param group who makes them; null without a group
- * @param samePartition whether a copy goes to the partition of the same number as its original's, rather than to one that
- *     the key decides
+ * @param samePartition whether a copy goes to the partition of the same number as that of what is copied, rather than to
+ *     one that the key decides; a copy of a copy so stays where it is, whatever its headers say
  */
 record RecordCopies(String topic, @Nullable String group, boolean samePartition) {
 
@@ -58,7 +58,12 @@ record RecordCopies(String topic, @Nullable String group, boolean samePartition)
             add(headers, RecordCopy.DUE, String.valueOf(due(now, delay)));
         }
         return new ProducerRecord<>(
-                topic, samePartition ? partition : null, now.toEpochMilli(), record.key(), record.value(), headers);
+                topic,
+                samePartition ? (Integer) record.partition() : null,
+                now.toEpochMilli(),
+                record.key(),
+                record.value(),
+                headers);
     }
 
     /** Rounded up: a copy that waits in milliseconds must not come too early. */

@@ -176,15 +176,28 @@ class RecordCopiesTest {
     }
 
     @Test
-    @DisplayName("3.5, 7.7: a copy that keeps to its partition goes to that of its origin, also from a retry topic")
+    @DisplayName(
+            "3.5, 7.7: a copy that keeps to its partition stays in that of its record, whatever the headers of a copy claim")
     void samePartition() {
         RecordCopies same = new RecordCopies("retry", "payments", true);
         ProducerRecord<byte[], byte[]> first =
                 same.copy(delivery(null, null), 1, Reason.said("why"), NOW, Duration.ZERO);
         assertThat(first.partition()).isEqualTo(3);
+        first.headers().add(RecordCopy.ORIGIN_PARTITION, "2000000000".getBytes(UTF_8));
         assertThat(same.copy(copyOf(first, 1), 2, Reason.said("why"), NOW, Duration.ZERO)
                         .partition())
-                .isEqualTo(3);
+                .isEqualTo(1);
+    }
+
+    @Test
+    @DisplayName("7.4, 12.2: whatever number of attempts a header claims, more can be counted")
+    void claimedAttempts() {
+        ProducerRecord<byte[], byte[]> claims =
+                copies.copy(delivery(null, null), Integer.MAX_VALUE, Reason.said("why"), NOW, Duration.ZERO);
+        Delivery delivery = copyOf(claims, 1);
+        assertThat(delivery.attempt()).isPositive();
+        delivery.nextAttempt();
+        assertThat(delivery.attempt()).isGreaterThan(1 << 30);
     }
 
     private long dueAfter(Duration delay) {
