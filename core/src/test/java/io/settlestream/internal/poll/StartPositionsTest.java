@@ -76,7 +76,8 @@ class StartPositionsTest {
         }
 
         @Override
-        public synchronized Map<TopicPartition, OffsetAndMetadata> committed(Set<TopicPartition> partitions, Duration timeout) {
+        public synchronized Map<TopicPartition, OffsetAndMetadata> committed(
+                Set<TopicPartition> partitions, Duration timeout) {
             askedForCommitted++;
             Map<TopicPartition, OffsetAndMetadata> answer = new HashMap<>();
             partitions.forEach(partition -> answer.put(partition, committed.get(partition)));
