@@ -30,6 +30,7 @@ final class SeekRules {
                 laterWins(),
                 thisMember(),
                 auto(),
+                retryTopic(),
                 refused());
     }
 
@@ -333,6 +334,40 @@ final class SeekRules {
                         paused there: 0@1
                         handled: a#1 ack, b#1 ack, c#1 ack, b#1 ack, c#1 ack
                         committed: 0@3
+                        """);
+    }
+
+    private static Scenario retryTopic() {
+        return Scenario.of(
+                        "a seek moves what the subscription reads, and not what waits in its retry topic", "9.4", "3.5")
+                .play(
+                        stage -> {
+                            stage.topic("orders", 1);
+                            stage.topic("later", 1);
+                            stage.write("orders", 0, "a", "busy");
+                            TestApp<NoState> app = stage.start(
+                                    stage.handled(
+                                            stage.tracked("orders"),
+                                            (value, context) -> value.equals("busy") && context.attempt() == 1
+                                                    ? HandlerOutcome.retryAfter(Duration.ofMillis(50))
+                                                    : HandlerOutcome.ack()),
+                                    mount -> mount.retryTopic(stage.name("later")));
+                            stage.eventuallyCommitted("later", "0@1");
+                            stage.settle();
+                            TestSubscription in = app.subscription("in");
+                            stage.note("handled", Seen.calls(in));
+                            in.forget().seek(KafkaPosition.earliest());
+                            stage.eventuallyCommitted("later", "0@2");
+                            stage.settle();
+                            stage.note("handled", Seen.calls(in));
+                            stage.note(
+                                    "of the retry topic",
+                                    reason(() -> in.seek(stage.name("later"), 0, KafkaPosition.earliest())));
+                        },
+                        """
+                        handled: a#1 ack, busy#1 retry after PT0.05S, busy#2 ack
+                        handled: a#1 ack, busy#1 retry after PT0.05S, busy#2 ack
+                        of the retry topic: NOT_ASSIGNED
                         """);
     }
 

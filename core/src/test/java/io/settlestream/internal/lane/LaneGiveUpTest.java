@@ -10,6 +10,7 @@ import ch.qos.logback.classic.Logger;
 import io.settlestream.Health;
 import io.settlestream.internal.lane.LaneRig.Kind;
 import io.settlestream.internal.position.OwnedPartition;
+import io.settlestream.internal.settle.Delivery;
 import io.settlestream.internal.testing.Records;
 import io.settlestream.internal.testing.Seeds;
 import java.time.Duration;
@@ -49,6 +50,43 @@ class LaneGiveUpTest {
     @AfterAll
     static void warnings() {
         LOG.setLevel(null);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName(
+            "9.4: a handler that asked for the seek that voids it is not interrupted, but counts as stuck; a stop does")
+    void sparesTheHandlerThatAsked(Kind kind) throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        AtomicReference<Delivery> asks = new AtomicReference<>();
+        AtomicInteger interrupted = new AtomicInteger();
+        try (LaneRig rig = LaneRig.start(kind, (lanes, delivery) -> {
+            asks.set(delivery);
+            try {
+                LaneRig.await(never);
+            } catch (InterruptedException e) {
+                interrupted.incrementAndGet();
+            }
+            return lanes.ack(delivery);
+        })) {
+            OwnedPartition partition = rig.assign(0);
+            rig.offer(partition, 0, 1);
+            rig.await("it runs", () -> asks.get() != null);
+            asks.get().spare();
+            rig.lose(partition);
+            assertThat(asks.get().cancelled()).isTrue();
+            assertThat(rig.lanes().stuckHandlers())
+                    .extracting(Health.StuckHandler::offset)
+                    .containsExactly(0L);
+            assertThat(rig.lanes().quiet()).isTrue();
+            // Other partitions go meanwhile, which is no reason either.
+            rig.lose(rig.assign(1));
+            assertThat(interrupted).hasValue(0);
+            rig.stop();
+            rig.lanes().giveUpRunning();
+            rig.await("interrupted", () -> interrupted.get() == 1);
+            assertThat(rig.counters.stale.sum()).isEqualTo(1);
+        }
     }
 
     @ParameterizedTest

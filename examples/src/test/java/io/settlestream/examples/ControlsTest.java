@@ -1,0 +1,41 @@
+package io.settlestream.examples;
+
+import io.settlestream.App;
+import io.settlestream.HandlerOutcome;
+import io.settlestream.NoState;
+import io.settlestream.SettleStream;
+import io.settlestream.Subscriber;
+import io.settlestream.kafka.Commit;
+import io.settlestream.kafka.KafkaBroker;
+import io.settlestream.kafka.KafkaPosition;
+import io.settlestream.kafka.KafkaTopic;
+import io.settlestream.testing.TestApp;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The test in docs/topics-groups-positions.md. */
+class ControlsTest {
+
+    private static App<NoState> payouts() {
+        return SettleStream.app("payouts", "1")
+                .withBroker(
+                        KafkaBroker.of("localhost:9092").defaultGroup("payouts"),
+                        scope -> scope.include(
+                                Subscriber.on(KafkaTopic.of("payouts").commit(Commit.tracked()), String.class)
+                                        .handle((payout, context) -> HandlerOutcome.ack())));
+    }
+
+    @Test
+    @DisplayName("9.4, 9.5: a test pauses a subscription, lets it go on, and moves it")
+    void pausesAndSeeks() {
+        try (TestApp<NoState> app = TestApp.start(payouts())) {
+            app.subscription("payouts").pause();
+            app.publish("payouts", "4711");
+            app.subscription("payouts").hasCalls(0).resume();
+            app.settle();
+            app.subscription("payouts").hasCalls(1).seek(KafkaPosition.earliest());
+            app.settle();
+            app.subscription("payouts").hasCalls(2);
+        }
+    }
+}
