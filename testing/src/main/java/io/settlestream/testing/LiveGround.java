@@ -216,15 +216,18 @@ final class LiveGround implements Ground {
                 .forEach(partition -> open.add(partition.topic() + "-" + partition.partition() + " has "
                         + partition.openRecords() + " open records"
                         + (partition.paused() ? " and is paused" : "")));
-        if (open.isEmpty() && subscription.group().isEmpty()) {
+        if (open.isEmpty()) {
             subscription.partitions().stream()
                     .filter(partition -> !partition.pausedByUser())
+                    // One that goes on where its group was, and has read nothing since, is where that is committed.
+                    .filter(partition -> partition.fetchedTo().isPresent()
+                            || subscription.group().isEmpty())
                     .forEach(partition -> open.addAll(unread(partition)));
         }
         return open;
     }
 
-    /** Without a group nothing tells from outside how far it has read. */
+    /** Without a group, and after a seek back from what is committed, nothing tells from outside how far it has read. */
     private List<String> unread(Health.Partition partition) {
         TopicPartition name = new TopicPartition(partition.topic(), partition.partition());
         long end = ends(partition.topic()).getOrDefault(name, 0L);

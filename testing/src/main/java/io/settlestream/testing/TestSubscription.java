@@ -90,8 +90,7 @@ public final class TestSubscription {
 
     /**
      * Moves it as {@link SubscriptionControl#seek(KafkaPosition)} does, and returns when that has taken effect.
-     * {@link TestApp#settle} then lets it handle what is behind the position; on a cluster it cannot tell that something is
-     * still to be fetched when all was committed before, so wait there for what you expect.
+     * {@link TestApp#settle} then lets it handle what is behind the position.
      *
      * @throws io.settlestream.ControlException if it is refused
      */
