@@ -27,7 +27,8 @@ final class CapRules {
                 perRecord(),
                 inBatches(),
                 dropIsFinal(),
-                theLastMayBeAsked());
+                theLastMayBeAsked(),
+                endsTheProcess());
     }
 
     private static Consumer<Mount> cap(Stage stage, int attempts) {
@@ -293,5 +294,57 @@ final class CapRules {
                         dead: []
                         committed: 0@1
                         """);
+    }
+
+    private static Scenario endsTheProcess() {
+        return Scenario.of(
+                        "a record that ends the process meets its cap after some restarts, and those behind it are handled",
+                        "7.4",
+                        "7.1")
+                .inProcessOnly("a process that ends at once")
+                .play(
+                        stage -> {
+                            stage.topic("orders", 1);
+                            stage.topic("dead", 1);
+                            stage.write("orders", 0, "a", "b", "bad", "c", "d");
+                            Gate gate = stage.gate();
+                            TestApp<NoState> app = stage.start(
+                                    stage.handled(stage.tracked("orders"), (value, context) -> {
+                                        if (value.equals("bad")) {
+                                            gate.pass();
+                                        }
+                                        return HandlerOutcome.ack();
+                                    }),
+                                    cap(stage, 3).andThen(mount -> mount.workers(2)));
+                            stage.eventuallyCommitted("orders", "0@2");
+                            for (int life = 1; life < 10 && Stage.counts(app).deadLettered() == 0; life++) {
+                                int attempts = life;
+                                stage.eventually(
+                                        "it is in hand again, or given up",
+                                        () -> attemptsAt("bad", app).size() == attempts
+                                                || Stage.counts(app).deadLettered() == 1);
+                                if (Stage.counts(app).deadLettered() == 0) {
+                                    app.crash();
+                                    app.restart();
+                                }
+                            }
+                            stage.settle();
+                            stage.note("dead", DeadLetterRules.copies(stage, "dead"));
+                            stage.note("attempts at it", attemptsAt("bad", app));
+                            stage.note("committed", stage.committed("orders"));
+                        },
+                        """
+                        dead: bad of orders-0@2 after 3: its last attempt ended with the process that made it
+                        attempts at it: [1, 1, 2, 3]
+                        committed: 0@5
+                        """);
+    }
+
+    private static List<Integer> attemptsAt(String value, TestApp<?> app) {
+        return app.subscription("in").calls().stream()
+                .flatMap(call -> call.elements().stream())
+                .filter(element -> element.value().equals(value))
+                .map(element -> element.attempt())
+                .toList();
     }
 }
