@@ -182,6 +182,9 @@ final class PauseRules {
                             stage.topic("orders", 2);
                             TestApp<NoState> app = stage.start(acking(stage));
                             String orders = stage.name("orders");
+                            stage.eventually(
+                                    "both are assigned",
+                                    () -> Stage.health(app).partitions().size() == 2);
                             app.subscription("in").pause(orders, 0).pause().resume();
                             stage.write("orders", 0, "held");
                             stage.write("orders", 1, "flows");
