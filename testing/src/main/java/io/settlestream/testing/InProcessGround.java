@@ -270,6 +270,9 @@ final class InProcessGround implements Ground {
                         partition.topic() + "-" + partition.partition() + " of subscription " + subscription.name();
                 if (partition.openRecords() > 0 && !partition.pausedByUser()) {
                     open.add(name + " has " + partition.openRecords() + " open records"
+                            + (partition.delayedRecords() > 0
+                                    ? ", of which " + partition.delayedRecords() + " wait for the end of a delay"
+                                    : "")
                             + partition
                                     .oldestOpen()
                                     .map(offset -> ", the oldest at offset " + offset)
@@ -312,8 +315,8 @@ final class InProcessGround implements Ground {
         return switch (end) {
             case TIME_UP, REACHED ->
                 "A record that is retried for ever never comes to rest: let what it needs succeed, or look at it on its"
-                        + " way with send(...), proceed() and advance(...) instead. A reaction that needs longer has"
-                        + " settleLimit(...).";
+                        + " way with send(...), proceed() and advance(...) instead. A reaction that needs longer, as one"
+                        + " with a long delay does, has settleLimit(...).";
             case OUTSIDE ->
                 "A handler waits for a future that nobody completes, for a lock or a latch, or for another"
                         + " system. Use send(...) and proceed(), and complete it in between; or sleep on the TestClock.";
