@@ -160,7 +160,7 @@ final class CapRules {
                                     cap(stage, 3));
                             stage.settle();
                             stage.note("handled", Seen.calls(app));
-                            stage.note("dead", DeadLetterRules.copies(stage, "dead"));
+                            stage.note("dead", Copies.copies(stage, "dead"));
                             stage.note("committed", stage.committed("orders"));
                         },
                         """
@@ -329,7 +329,7 @@ final class CapRules {
                                 }
                             }
                             stage.settle();
-                            stage.note("dead", DeadLetterRules.copies(stage, "dead"));
+                            stage.note("dead", Copies.copies(stage, "dead"));
                             stage.note("attempts at it", attemptsAt("bad", app));
                             stage.note("committed", stage.committed("orders"));
                         },
