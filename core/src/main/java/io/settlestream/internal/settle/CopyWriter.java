@@ -29,8 +29,8 @@ import org.slf4j.LoggerFactory;
  * <p>Copies are handed to the producer in the order in which they are asked for, by a virtual thread that lives while there
  * are any: the producer may block for long, for a topic that does not exist in particular, and no lane shall wait for that.
  *
- * <p>A stop and a revocation wait for a copy as for a reply, but only for its first write: one that is repeated may be
- * repeated for ever.
+ * <p>A stop and a revocation wait for a copy as for a reply, but only for its first write, and for none that was asked for
+ * while others fail: what is repeated may be repeated for ever, and a missing topic takes a minute to be noticed each time.
  */
 public final class CopyWriter {
 
@@ -110,9 +110,12 @@ public final class CopyWriter {
      * @param delay from now until the copy is due, or null for one that is not to be handled again
      */
     void write(Delivery delivery, int attempts, Reason reason, @Nullable Duration delay) {
+        boolean awaited = failing.isEmpty();
         delivery.owner().copyBegun(delivery.offset());
-        delivery.owner().reportAwaited();
-        enqueue(new Copy(delivery, copies.copy(delivery, attempts, reason, scheduler.now(), delay)));
+        if (awaited) {
+            delivery.owner().reportAwaited();
+        }
+        enqueue(new Copy(delivery, copies.copy(delivery, attempts, reason, scheduler.now(), delay), awaited));
     }
 
     /** What is wrong, if writes fail. Any thread. */
@@ -172,12 +175,15 @@ public final class CopyWriter {
         private final ProducerRecord<byte[], byte[]> record;
         private final long since = scheduler.nanoTime();
         private int writes;
-        private boolean reported;
+        /** Whether a stop waits for its first write, and that is not over. */
+        private boolean awaited;
+
         private volatile String why = "";
 
-        Copy(Delivery delivery, ProducerRecord<byte[], byte[]> record) {
+        Copy(Delivery delivery, ProducerRecord<byte[], byte[]> record, boolean awaited) {
             this.delivery = delivery;
             this.record = record;
+            this.awaited = awaited;
         }
 
         void write() throws InterruptedException {
@@ -235,8 +241,8 @@ public final class CopyWriter {
 
         /** The first write is over, one way or the other. */
         private void reported() {
-            if (!reported) {
-                reported = true;
+            if (awaited) {
+                awaited = false;
                 delivery.owner().reportArrived();
             }
         }

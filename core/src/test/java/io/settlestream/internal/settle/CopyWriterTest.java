@@ -188,6 +188,26 @@ class CopyWriterTest {
     }
 
     @Test
+    @DisplayName("3.8, 7.2: what is asked for while writes fail is not waited for; once they succeed, what follows is")
+    void notWaitedForBehindAFailure() {
+        List<Delivery> deliveries = handedOver(partition, 7, 3);
+        writer.write(deliveries.get(0), 1, REASON, null);
+        sink.fail(0, PublishException.Reason.UNKNOWN_TOPIC);
+        writer.write(deliveries.get(1), 1, REASON, null);
+        assertThat(partition.reportsAwaited()).isZero();
+        sink.accept(1);
+        assertThat(partition.reportsAwaited()).isZero();
+        time.advanceToNext();
+        sink.accept(2);
+
+        writer.write(deliveries.get(2), 1, REASON, null);
+        assertThat(partition.reportsAwaited()).isEqualTo(1);
+        sink.accept(3);
+        assertThat(partition.reportsAwaited()).isZero();
+        assertThat(partition.position().offset()).isEqualTo(10);
+    }
+
+    @Test
     @DisplayName(
             "7.2: copies are handed to the producer in their order, and a producer that blocks holds up nobody else")
     void inOrder() throws Exception {
