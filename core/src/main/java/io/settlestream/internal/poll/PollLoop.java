@@ -15,6 +15,7 @@ import io.settlestream.internal.settle.Settlement;
 import io.settlestream.spi.KafkaClients;
 import io.settlestream.spi.Scheduler;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
@@ -126,7 +127,7 @@ final class PollLoop {
                         failures,
                         scheduler))
                 .orElse(NoCommits.INSTANCE);
-        this.slowStart = new SlowStart(plan, committer, this::handOut, scheduler);
+        this.slowStart = new SlowStart(plan, this::partitions, committer, this::handOut, scheduler);
         this.flow = new FlowControl(consumer, lanes, slowStart, plan.inFlightRecords(), plan.inFlightBytes());
         this.starts = new StartPositions(
                 consumer, plan, committer, settlement.commitsStart(), slowStart, counters, scheduler);
@@ -180,7 +181,7 @@ final class PollLoop {
         if (assignment.draining()
                 || progress.phase() == Phase.DRAINING
                 || flow.mayGoOn(partition)
-                || slowStart.waitsFor(partition)) {
+                || slowStart.waits()) {
             gate.wake();
         }
     }
@@ -207,6 +208,10 @@ final class PollLoop {
     /** Does what users want of partitions. */
     Controls controls() {
         return controls;
+    }
+
+    private Collection<OwnedPartition> partitions() {
+        return assignment.owned();
     }
 
     private void left(TopicPartition name) {
@@ -347,7 +352,7 @@ final class PollLoop {
             Duration tick = Duration.ofNanos(committer.untilNextTick());
             longest = tick.compareTo(longest) < 0 ? tick : longest;
         }
-        longest = slowStart.untilOver(longest);
+        longest = slowStart.untilNextLook(longest);
         Duration look = Duration.ofNanos(assigner.untilNextLook());
         longest = look.compareTo(longest) < 0 ? look : longest;
         if (progress.phase() == Phase.DRAINING) {
@@ -374,7 +379,7 @@ final class PollLoop {
             if (owned != null && starts.reads(owned)) {
                 OffsetAndMetadata next =
                         Objects.requireNonNull(records.nextOffsets().get(name), "next offset");
-                if (slowStart.covers(owned)) {
+                if (slowStart.active()) {
                     slowStart.add(owned, records.records(name), next.offset(), epoch(next));
                 } else {
                     handOut(owned, owned.register(records.records(name), next.offset(), epoch(next), now));

@@ -152,15 +152,15 @@ final class StartPositions {
         Map<TopicPartition, KafkaPosition> wanted = new LinkedHashMap<>();
         Map<TopicPartition, Long> offsets = new HashMap<>();
         Map<OwnedPartition, OffsetAndMetadata> goesOn = new LinkedHashMap<>();
-        Set<OwnedPartition> slowly = new LinkedHashSet<>();
+        Map<OwnedPartition, Integer> slowly = new LinkedHashMap<>();
         byName.forEach((name, partition) -> {
             OffsetAndMetadata offset = committed.get(name);
-            boolean ended = offset == null || !partition.takeOver(offset);
+            int unended = offset == null ? 0 : partition.takeOver(offset);
             Optional<KafkaPosition> first = startAt(name);
             if (first.isEmpty() && offset != null) {
                 goesOn.put(partition, offset);
-                if (plan.capped() && !ended) {
-                    slowly.add(partition);
+                if (plan.capped() && unended > 0) {
+                    slowly.put(partition, unended);
                 }
                 return;
             }

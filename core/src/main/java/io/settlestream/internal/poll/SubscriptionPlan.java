@@ -15,7 +15,8 @@ import org.apache.kafka.common.TopicPartition;
  * @param retryTopic where copies of its records come back from, which is read in the same group and always goes on where it
  *     was, else at its beginning
  * @param group its consumer group; none if it is no member of one and commits nothing
- * @param capped whether a record is given up after so many attempts, so that one that ends the process must be found out
+ * @param maxAttempts after how many failed attempts a record is given up, if it is; then one that ends the process must be
+ *     found out
  * @param startOffset where a partition starts without a committed offset
  * @param startAt where a partition starts at its first assignment, whatever is committed
  * @param properties of its consumer
@@ -30,7 +31,7 @@ public record SubscriptionPlan(
         Reading source,
         Optional<String> retryTopic,
         Optional<String> group,
-        boolean capped,
+        Optional<Integer> maxAttempts,
         StartOffset startOffset,
         Optional<KafkaPosition> startAt,
         Map<String, Object> properties,
@@ -43,6 +44,11 @@ public record SubscriptionPlan(
     /** The group as it stands in logs and messages. */
     public String groupName() {
         return group.orElse("none");
+    }
+
+    /** Whether a record is given up after so many attempts. */
+    boolean capped() {
+        return maxAttempts.isPresent();
     }
 
     /** Whether a partition is one of the retry topic's. */

@@ -80,7 +80,12 @@ public final class OwnedPartition {
     /** What is noted next to what is committed, besides attempts, and how often that has changed: the poll thread's. */
     private boolean running;
 
-    private @Nullable Long alone;
+    private Note.@Nullable Alone alone;
+
+    /** Where the owner before has begun, too, and how many there were in a row that did not come to a proper end. */
+    private long beganAt = -1;
+
+    private int unended;
     private long noteChanges;
 
     /** The lowest open record. */
@@ -172,7 +177,9 @@ public final class OwnedPartition {
     public Checkpoint checkpoint(Position position) {
         long version = noteVersion();
         attempts.forgetBelow(position.offset());
-        return new Checkpoint(position, version, new Note(running, alone, attempts.counts()).text(position.offset()));
+        int lives = position.offset() == beganAt ? unended + 1 : 1;
+        Note note = new Note(running ? lives : 0, alone, attempts.counts());
+        return new Checkpoint(position, version, note.text(position.offset()));
     }
 
     private boolean isCommitted(Position position) {
@@ -196,13 +203,15 @@ public final class OwnedPartition {
     /**
      * Takes over what the group has committed before this assignment, with the attempts that are noted there.
      *
-     * @return whether the owner before did not come to a proper end
+     * @return how many owners in a row have begun there and not come to a proper end; 0 if the last one has
      */
-    public boolean takeOver(OffsetAndMetadata before) {
+    public int takeOver(OffsetAndMetadata before) {
         Note note = Note.read(before.metadata(), before.offset());
         attempts.restore(note.failedWithTheLast());
         committed = new Checkpoint(Position.of(before), noteVersion(), before.metadata());
-        return note.running();
+        beganAt = before.offset();
+        unended = note.lives();
+        return unended;
     }
 
     /** From now on it is noted, or no more, that this owner has not come to its end. */
@@ -219,10 +228,19 @@ public final class OwnedPartition {
         return running;
     }
 
-    /** Notes the record that alone is in hand, or null for none. */
-    public void alone(@Nullable Long offset) {
-        if (!Objects.equals(alone, offset)) {
-            alone = offset;
+    /** Notes which attempt at which record alone is in hand. */
+    public void alone(long offset, int attempt) {
+        alone(new Note.Alone(offset, attempt));
+    }
+
+    /** Nothing is alone in hand any more. */
+    public void notAlone() {
+        alone(null);
+    }
+
+    private void alone(Note.@Nullable Alone inHand) {
+        if (!Objects.equals(alone, inHand)) {
+            alone = inHand;
             noteChanges++;
         }
     }
@@ -350,6 +368,11 @@ public final class OwnedPartition {
     /** How many attempts at records have failed. */
     public Attempts attempts() {
         return attempts;
+    }
+
+    /** How many records are being copied elsewhere before they are settled. */
+    public int copying() {
+        return copying.size();
     }
 
     /** Counts a record, or with -1 uncounts one, that waits for the end of a delay. */

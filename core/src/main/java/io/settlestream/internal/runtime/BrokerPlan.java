@@ -161,7 +161,7 @@ record BrokerPlan(
                     reading,
                     Optional.ofNullable(options.retryTopic()),
                     group,
-                    options.maxAttempts() != null,
+                    Optional.ofNullable(options.maxAttempts()),
                     source.startOffset().orElse(StartOffset.LATEST),
                     source.startAt(),
                     consumer.properties(),

@@ -93,7 +93,7 @@ public final class Delivery implements Context<Object>, Unit {
         boolean unused = settle();
     }
 
-    /** Notes that this attempt has failed and that there will be another. */
+    /** Notes that this attempt has failed. */
     void attemptFailed() {
         owner().attempts().failed(record.offset(), attempt);
     }

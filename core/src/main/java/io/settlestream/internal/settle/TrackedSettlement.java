@@ -107,10 +107,11 @@ public final class TrackedSettlement implements Settlement {
             return Disposition.DONE;
         }
         counters.retried.increment();
+        // Also of the last one: its dead letter may not be accepted before the process ends.
+        delivery.attemptFailed();
         if (recovery.wasLast(delivery)) {
             return recovery.giveUp(delivery, delivery.attempt(), reason);
         }
-        delivery.attemptFailed();
         return delay == null ? Disposition.RETRY : recovery.later(delivery, delay, reason);
     }
 }

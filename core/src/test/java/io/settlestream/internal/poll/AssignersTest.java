@@ -46,7 +46,7 @@ class AssignersTest implements ConsumerRebalanceListener {
                 source,
                 Optional.ofNullable(retryTopic),
                 Optional.of("g"),
-                false,
+                Optional.empty(),
                 StartOffset.EARLIEST,
                 Optional.empty(),
                 Map.of("metadata.max.age.ms", 1000L),

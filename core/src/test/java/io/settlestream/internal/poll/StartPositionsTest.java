@@ -105,7 +105,7 @@ class StartPositionsTest {
                 source,
                 Optional.ofNullable(retryTopic),
                 Optional.ofNullable(group),
-                false,
+                Optional.empty(),
                 start,
                 Optional.ofNullable(startAt),
                 Map.of(),
@@ -126,7 +126,7 @@ class StartPositionsTest {
                 plan,
                 commits,
                 true,
-                new SlowStart(plan, commits, (partition, slots) -> {}, time),
+                new SlowStart(plan, List::of, commits, (partition, slots) -> {}, time),
                 counters,
                 time);
     }

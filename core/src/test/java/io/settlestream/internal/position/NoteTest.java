@@ -15,11 +15,11 @@ class NoteTest {
     @Test
     @DisplayName("7.4: what is noted is read again, with the offset it was committed with")
     void roundTrip() {
-        Note note = new Note(true, 1200L, new TreeMap<>(Map.of(1200L, 2, 1207L, 1)));
+        Note note = new Note(2, new Note.Alone(1200, 3), new TreeMap<>(Map.of(1200L, 2, 1207L, 1)));
 
         String text = note.text(1200);
 
-        assertThat(text).isEqualTo("settlestream/1 at=1200 run alone=1200 failed=0:2,7:1");
+        assertThat(text).isEqualTo("settlestream/1 at=1200 run=2 alone=1200:3 failed=0:2,7:1");
         assertThat(Note.read(text, 1200)).isEqualTo(note);
     }
 
@@ -27,7 +27,7 @@ class NoteTest {
     @DisplayName("nothing to say is written as nothing")
     void nothing() {
         assertThat(Note.NONE.text(5)).isEmpty();
-        assertThat(new Note(false, null, new TreeMap<>()).text(5)).isEmpty();
+        assertThat(new Note(0, null, new TreeMap<>()).text(5)).isEmpty();
         assertThat(Note.read("", 5)).isEqualTo(Note.NONE);
     }
 
@@ -39,7 +39,7 @@ class NoteTest {
             failed.put(5_000_000_000L + offset, 3);
         }
 
-        String text = new Note(true, null, failed).text(5_000_000_000L);
+        String text = new Note(1, null, failed).text(5_000_000_000L);
 
         assertThat(text.length()).isBetween(1000, 1024);
         Map<Long, Integer> read = Note.read(text, 5_000_000_000L).failed();
@@ -52,21 +52,23 @@ class NoteTest {
     @Test
     @DisplayName("7.4: with another offset than it was written for, as a tool may commit it, it says nothing")
     void anotherOffset() {
-        String text = new Note(true, 7L, Map.of(7L, 2)).text(7);
+        String text = new Note(1, new Note.Alone(7, 1), Map.of(7L, 2)).text(7);
         assertThat(Note.read(text, 8)).isEqualTo(Note.NONE);
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "settlestream/2 at=7 run",
+                "settlestream/2 at=7 run=1",
                 "settlestream/1",
-                "settlestream/1 run at=7",
+                "settlestream/1 run=1 at=7",
                 "settlestream/1 at=7 failed=x:1",
                 "settlestream/1 at=7 failed=1",
                 "settlestream/1 at=7 failed=1:99999999999",
                 "settlestream/1 at=7 failed=9223372036854775807:1",
                 "settlestream/1 at=7 alone=",
+                "settlestream/1 at=7 alone=7",
+                "settlestream/1 at=7 run=",
                 "committed by somebody else",
                 " "
             })
@@ -84,13 +86,31 @@ class NoteTest {
     @Test
     @DisplayName("7.4: the attempt at a record that was alone in hand counts if its owner did not come to an end")
     void alone() {
-        assertThat(new Note(true, 9L, Map.of(9L, 1)).failedWithTheLast()).isEqualTo(Map.of(9L, 2));
-        assertThat(new Note(true, 9L, Map.of()).failedWithTheLast()).isEqualTo(Map.of(9L, 1));
-        assertThat(new Note(false, 9L, Map.of(9L, 1)).failedWithTheLast())
+        Note.Alone second = new Note.Alone(9, 2);
+        assertThat(new Note(1, second, Map.of(9L, 1)).failedWithTheLast()).isEqualTo(Map.of(9L, 2));
+        assertThat(new Note(1, second, Map.of()).failedWithTheLast()).isEqualTo(Map.of(9L, 2));
+        assertThat(new Note(1, second, Map.of(9L, 2)).failedWithTheLast())
+                .as("after the attempt has failed, and before there was another")
+                .isEqualTo(Map.of(9L, 2));
+        assertThat(new Note(0, second, Map.of(9L, 1)).failedWithTheLast())
                 .as("after a proper end")
                 .isEqualTo(Map.of(9L, 1));
-        assertThat(new Note(true, null, Map.of(9L, 1)).failedWithTheLast())
+        assertThat(new Note(1, null, Map.of(9L, 1)).failedWithTheLast())
                 .as("one of several in hand")
                 .isEqualTo(Map.of(9L, 1));
+    }
+
+    @Test
+    @DisplayName("12.2: a count that is too high to be one of ours is taken for the highest that can be")
+    void highCount() {
+        Note note = Note.read("settlestream/1 at=7 run=2147483647 alone=8:2147483647 failed=0:2147483647", 7);
+        assertThat(note.failedWithTheLast().values()).allMatch(count -> count == 1 << 30);
+        assertThat(note.lives()).isEqualTo(1 << 30);
+    }
+
+    @Test
+    @DisplayName("what a later version adds is passed over, and the rest is understood")
+    void laterVersion() {
+        assertThat(Note.read("settlestream/1 at=7 more=8 run=1 less", 7)).isEqualTo(new Note(1, null, new TreeMap<>()));
     }
 }
