@@ -460,6 +460,10 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
         lock.lock();
         try {
             delivery.nextAttempt();
+            if (delivery.cancelled()) {
+                // Given up since it answered: whoever forgets such deliveries may have been here already.
+                return;
+            }
             if (stopped) {
                 onLeftOpen(delivery);
             } else {

@@ -248,6 +248,42 @@ class LaneDelayTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("3.8: a delay asked for when the partition has just gone is none, and holds up no key")
+    void delayAfterTheLoss(Kind kind) throws Exception {
+        CountDownLatch answers = new CountDownLatch(1);
+        CountDownLatch lost = new CountDownLatch(1);
+        try (LaneRig rig = LaneRig.start(kind, 1, (lanes, delivery) -> {
+            if (delivery.attempt() == 1 && delivery.offset() == 0) {
+                Disposition answered = lanes.retryAfter(delivery, SECOND.multipliedBy(3600));
+                answers.countDown();
+                while (lost.getCount() > 0) {
+                    try {
+                        LaneRig.await(lost);
+                    } catch (InterruptedException givenUp) {
+                        // It has answered already.
+                    }
+                }
+                return answered;
+            }
+            return lanes.ack(delivery);
+        })) {
+            OwnedPartition before = rig.assign(0);
+            rig.offer(before, 0, "k");
+            LaneRig.await(answers);
+            rig.lose(before);
+            lost.countDown();
+            rig.awaitQuietWorkers();
+            assertThat(before.delayedRecords()).isZero();
+            assertThat(rig.time.timers()).isZero();
+
+            OwnedPartition after = rig.assign(0);
+            rig.offer(after, 1, "k");
+            rig.await("acked", () -> rig.counters.acked.sum() == 1);
+        }
+    }
+
     @Test
     @DisplayName("3.4, 3.5: a record whose delay has ended runs before what its lane has not begun")
     void comesFirst() throws Exception {
