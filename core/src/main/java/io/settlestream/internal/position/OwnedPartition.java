@@ -360,7 +360,7 @@ public final class OwnedPartition {
         copying.add(offset);
     }
 
-    /** That copy was accepted and the record is settled. */
+    /** That copy was accepted, so the record is settled next. */
     public void copyEnded(long offset) {
         copying.remove(offset);
     }

@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -175,15 +176,18 @@ public final class CopyWriter {
         private final ProducerRecord<byte[], byte[]> record;
         private final long since = scheduler.nanoTime();
         private int writes;
-        /** Whether a stop waits for its first write, and that is not over. */
-        private boolean awaited;
+        /**
+         * Whether a stop waits for its first write, and that is not over. Atomic: the next write may begin, and end, while the
+         * report of the first is still acted on.
+         */
+        private final AtomicBoolean awaited;
 
         private volatile String why = "";
 
         Copy(Delivery delivery, ProducerRecord<byte[], byte[]> record, boolean awaited) {
             this.delivery = delivery;
             this.record = record;
-            this.awaited = awaited;
+            this.awaited = new AtomicBoolean(awaited);
         }
 
         void write() throws InterruptedException {
@@ -202,11 +206,11 @@ public final class CopyWriter {
 
         @Override
         public void accepted(PublishedRecord published) {
-            boolean settled = delivery.settle();
-            (settled ? accepted : stale).increment();
-            if (settled) {
-                delivery.owner().copyEnded(delivery.offset());
-            }
+            // Before: who sees that the record is not open any more must see that the position moves, too, or its
+            // commit
+            // would wait for the longest fetch.
+            delivery.owner().copyEnded(delivery.offset());
+            (delivery.settle() ? accepted : stale).increment();
             end();
         }
 
@@ -241,8 +245,7 @@ public final class CopyWriter {
 
         /** The first write is over, one way or the other. */
         private void reported() {
-            if (awaited) {
-                awaited = false;
+            if (awaited.compareAndSet(true, false)) {
                 delivery.owner().reportArrived();
             }
         }

@@ -95,6 +95,22 @@ class CopyWriterTest {
     }
 
     @Test
+    @DisplayName("2.1: who hears that a record was settled by its copy sees the position behind it")
+    void settledIsPassed() {
+        List<Long> seen = new ArrayList<>();
+        OwnedPartition owner = new OwnedPartition(
+                ORDERS_3,
+                Slots.State.HANDED,
+                settled -> seen.add(settled.position().offset()));
+        owner.watch(true);
+        writer.write(handedOver(owner, 7, 1).get(0), 1, REASON, null);
+        assertThat(owner.position().offset()).isEqualTo(7);
+        sink.accept(0);
+
+        assertThat(seen).isNotEmpty().containsOnly(8L);
+    }
+
+    @Test
     @DisplayName("7.2: a copy that is refused fifty times is written a fifty-first time, after back-offs of up to 5 s")
     void refusedFiftyTimes() {
         Delivery delivery = handedOver();
