@@ -423,10 +423,17 @@ public abstract sealed class Lanes implements HandBack permits SharedLane, Batch
      * @param group whose copies are to run
      */
     public final void offerCopies(Slots slots, String group) {
+        // Headers are read before the lock is taken, so that no worker waits for that.
+        List<Delivery> copies = new ArrayList<>(slots.size());
+        for (int slot = 0; slot < slots.size(); slot++) {
+            copies.add(Delivery.ofCopy(shared, slots, slot));
+        }
         lock.lock();
         try {
-            for (int slot = 0; slot < slots.size() && !stopped; slot++) {
-                Delivery copy = Delivery.ofCopy(shared, slots, slot);
+            for (Delivery copy : copies) {
+                if (stopped) {
+                    return;
+                }
                 if (!copy.origin().flatMap(RecordCopy::group).orElse(group).equals(group)) {
                     copy.settleUnseen();
                     continue;
