@@ -214,6 +214,13 @@ final class PollLoop {
         return assignment.owned();
     }
 
+    private void moved(TopicPartition name, long offset) {
+        OwnedPartition owned = assignment.owned(name);
+        if (owned != null && !slowStart.moved(owned, offset)) {
+            assignment.moved(name, offset);
+        }
+    }
+
     private void left(TopicPartition name) {
         seeks.gone(name);
     }
@@ -247,7 +254,7 @@ final class PollLoop {
             OffsetOutOfRangeException lost = outOfRange;
             if (lost != null) {
                 outOfRange = null;
-                gate.ask(() -> starts.outOfRange(lost).forEach(assignment::moved));
+                gate.ask(() -> starts.outOfRange(lost).forEach(this::moved));
             }
             if (assigner.looks() && !stopping()) {
                 gate.ask(assigner::look);
@@ -268,12 +275,10 @@ final class PollLoop {
             fetchProblem = null;
         } catch (NoOffsetForPartitionException e) {
             // The consumer asks where to start before we could say; the next round does.
-            if (asked) {
-                // The cluster could not say either, and the consumer would ask again at once.
-                gate.await(() -> !mailbox.isEmpty(), scheduler.nanoTime() + ASK_AGAIN.toNanos());
-            }
+            askAgainLater(asked);
         } catch (OffsetOutOfRangeException e) {
             outOfRange = e;
+            askAgainLater(asked && starts.anyUnknown());
         } catch (RetriableException e) {
             fetchProblem = "fetch failed: " + e;
             fetchEpisodes.failed(n -> log.atWarn()
@@ -294,6 +299,13 @@ final class PollLoop {
             }
         }
         checkDrained();
+    }
+
+    /** If the cluster could not say either where partitions start, the consumer would ask again at once. */
+    private void askAgainLater(boolean asked) throws InterruptedException {
+        if (asked) {
+            gate.await(() -> !mailbox.isEmpty(), scheduler.nanoTime() + ASK_AGAIN.toNanos());
+        }
     }
 
     /**

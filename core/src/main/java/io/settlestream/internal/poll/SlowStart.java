@@ -172,6 +172,23 @@ final class SlowStart {
         boolean unused = withdrawn();
     }
 
+    /**
+     * A partition goes on at another offset than behind what was fetched of it. What has not been handed out is so first, but
+     * for what lies behind that offset, which is not in the log any more.
+     *
+     * @return false if that leaves nothing here, so that it is for the partition's bookkeeping
+     */
+    boolean moved(OwnedPartition partition, long offset) {
+        Backlog backlog = backlogs.get(partition);
+        if (backlog == null) {
+            return false;
+        }
+        backlog.records.removeIf(record -> record.offset() >= offset);
+        backlog.nextOffset = offset;
+        backlog.nextEpoch = null;
+        return !backlog.records.isEmpty();
+    }
+
     /** The service stops: nothing more is handed out. */
     void stop() {
         active = false;
@@ -193,6 +210,8 @@ final class SlowStart {
     /** Finds partitions with records that are in a handler's hands or on the way there. */
     private void lookAtHands() {
         inHand.clear();
+        // Before looking, or what is settled in between would wake nobody.
+        waits = true;
         for (OwnedPartition partition : owned.get()) {
             if (isInHand(partition)) {
                 partition.watch(true);

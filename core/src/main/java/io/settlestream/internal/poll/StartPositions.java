@@ -271,11 +271,14 @@ final class StartPositions {
      * The position of a partition does not exist in its log. Below the log's start, because retention or trimming took
      * it: go on at the start. Above its end, because the log was truncated: go on at the end.
      *
+     * <p>One of which it is not known yet where it starts is left alone: it is not read from there.
+     *
      * @return where partitions go on; one that is not in it is asked for again
      */
     Map<TopicPartition, Long> outOfRange(OffsetOutOfRangeException e) {
         Map<TopicPartition, Long> moved = new HashMap<>();
         Map<TopicPartition, Long> wanted = new HashMap<>(e.offsetOutOfRangePartitions());
+        unknown.forEach(partition -> wanted.remove(partition.topicPartition()));
         try {
             Map<TopicPartition, Long> beginnings = places.beginnings(wanted.keySet());
             Map<TopicPartition, Long> ends = places.ends(wanted.keySet());

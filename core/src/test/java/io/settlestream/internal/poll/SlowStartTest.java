@@ -329,6 +329,43 @@ class SlowStartTest {
     }
 
     @Test
+    @DisplayName(
+            "3.10: what was fetched is handed out before what comes from another offset, of which there may be a gap")
+    void movedOn() {
+        OwnedPartition partition = begin(0, 10, 3);
+        slowStart.advance();
+        assertThat(handedOut()).containsExactly(10L);
+
+        assertThat(slowStart.moved(partition, 40)).isTrue();
+        settleAll();
+        slowStart.advance();
+        assertThat(handedOut()).containsExactly(11L, 12L);
+        settleAll();
+        fetch(partition, 40, 1);
+        slowStart.advance();
+
+        assertThat(handedOut()).containsExactly(40L);
+        assertThat(partition.position().offset()).isEqualTo(40);
+    }
+
+    @Test
+    @DisplayName(
+            "3.10: what was fetched of the end of a log that was truncated is not handed out, and what is before is")
+    void movedBack() {
+        OwnedPartition partition = begin(0, 10, 3);
+        slowStart.advance();
+        assertThat(slowStart.moved(partition, 12)).isTrue();
+        fetch(partition, 12, 1);
+        settleAll();
+        slowStart.advance();
+        assertThat(handedOut()).containsExactly(11L, 12L);
+
+        fetch(partition, 13, 2);
+        assertThat(slowStart.moved(partition, 13)).as("nothing left of it").isFalse();
+        assertThat(slowStart.moved(partition(1), 13)).as("nothing fetched").isFalse();
+    }
+
+    @Test
     @DisplayName("a partition that leaves gives its turn away")
     void leaves() {
         OwnedPartition first = begin(0, 10, 3);

@@ -27,6 +27,7 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
@@ -280,6 +281,25 @@ class StartPositionsTest {
 
         assertThat(committed()).isEqualTo(Map.of("a-0", 12L, "b-0", 11L));
         assertThat(counters.trimmed.sum()).isEqualTo(1);
+    }
+
+    @Test
+    @DisplayName("3.7, 3.10: the committed offset's being trimmed moves no partition that starts elsewhere")
+    void trimmedBeforeTheStart() {
+        cluster.topic("a", 2);
+        commit("a", 0, 5);
+        commit("a", 1, 5);
+        TopicPartition first = new TopicPartition("a", 0);
+        StartPositions starts = starts(plan(LIST, null, "g", StartOffset.EARLIEST, KafkaPosition.offset(15)));
+        OffsetOutOfRangeException trimmed = new OffsetOutOfRangeException(Map.of(first, 5L));
+
+        assign(starts, "a-0");
+        assertThat(starts.outOfRange(trimmed)).isEmpty();
+        starts.resolve();
+        assertThat(started()).isEqualTo(Map.of("a-0", 15L));
+        assertThat(counters.trimmed.sum()).isZero();
+
+        assertThat(starts.outOfRange(trimmed)).as("one whose start is known").isEqualTo(Map.of(first, 10L));
     }
 
     @Test
