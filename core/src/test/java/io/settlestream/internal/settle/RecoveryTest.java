@@ -78,6 +78,20 @@ class RecoveryTest {
     }
 
     @Test
+    @DisplayName("3.5, 3.6: a delay of nothing is a millisecond, here and on a retry topic: for ever, it spins no core")
+    void noDelay() throws Exception {
+        HandlerOutcome atOnce = HandlerOutcome.retryAfter(Duration.ZERO);
+
+        assertThat(settlement(null, null, null).settle(handedOver(7), atOnce))
+                .isEqualTo(new Disposition.Later(1_000_000));
+        assertThat(settlement(null, null, "later").settle(handedOver(8), atOnce))
+                .isEqualTo(Disposition.AWAITING_REPORT);
+        assertThat(copy().due())
+                .hasValueSatisfying(
+                        due -> assertThat(due).isAfterOrEqualTo(time.now().plusMillis(1)));
+    }
+
+    @Test
     @DisplayName("7.1: a cap of one is no retry at all")
     void capOfOne() throws Exception {
         Delivery delivery = handedOver(7);
