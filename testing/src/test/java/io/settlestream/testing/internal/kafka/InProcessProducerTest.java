@@ -239,6 +239,21 @@ class InProcessProducerTest {
     }
 
     @Test
+    @DisplayName(
+            "a record after one that was appended, then refused for good as its answer was lost, is not taken for it")
+    void appendedAndRefused() throws Exception {
+        Producer<byte[], byte[]> producer = producer(Map.of("retry.backoff.ms", 1));
+        kafka.faults().next(Request.PRODUCE, "topic", new Fault.LoseAnswer());
+        kafka.faults().on(Request.PRODUCE, "topic", 2, 1, new Fault.Fail(new TopicAuthorizationException("topic")));
+
+        assertThat(failure(producer.send(new ProducerRecord<>("topic", 0, null, bytes("refused")))))
+                .isInstanceOf(TopicAuthorizationException.class);
+        producer.send(new ProducerRecord<>("topic", 0, null, bytes("next"))).get();
+
+        assertThat(values(0)).containsExactly("refused", "next");
+    }
+
+    @Test
     @DisplayName("a topic that is deleted under the producer fails its records after delivery.timeout.ms")
     void deletedTopic() throws Exception {
         Producer<byte[], byte[]> producer =
