@@ -3,6 +3,7 @@ package io.settlestream.conformance.simulation;
 import io.settlestream.testing.Faults;
 import io.settlestream.testing.TestKafka;
 import java.time.Duration;
+import java.util.List;
 import java.util.SplittableRandom;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.CoordinatorLoadInProgressException;
@@ -10,6 +11,7 @@ import org.apache.kafka.common.errors.CoordinatorNotAvailableException;
 import org.apache.kafka.common.errors.NotEnoughReplicasException;
 import org.apache.kafka.common.errors.NotLeaderOrFollowerException;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 
 /** What goes wrong in Kafka. */
 final class Accidents {
@@ -54,6 +56,18 @@ final class Accidents {
                         times,
                         new NotEnoughReplicasException("simulated"));
         }
+    }
+
+    /** Lets the next copies of a subscription's records go wrong. Returns the topic. */
+    String copies(SplittableRandom random, SubscriptionPlan subscription) {
+        List<String> topics = subscription.recovery().topics();
+        String topic = topics.get(random.nextInt(topics.size()));
+        int times = random.nextInt(3) == 0 ? random.nextInt(2, 12) : 1;
+        ApiException error = random.nextBoolean()
+                ? new NotEnoughReplicasException("simulated")
+                : new TopicAuthorizationException("simulated");
+        go(random, "produce to " + topic, kafka.faults().produce(topic), random.nextInt(1, 3), times, error);
+        return topic;
     }
 
     private static ApiException commitError(SplittableRandom random) {

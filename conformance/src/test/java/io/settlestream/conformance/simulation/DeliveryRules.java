@@ -2,6 +2,9 @@ package io.settlestream.conformance.simulation;
 
 import io.settlestream.Context;
 import io.settlestream.Health;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -26,6 +29,12 @@ final class DeliveryRules {
         SETTLED,
         /** It comes again: by its own wish or by policy. */
         AGAIN,
+        /** It comes again after a delay, and its lane goes on meanwhile. */
+        DELAYED,
+        /** A copy of it is on the way to the dead letters, and settles it. */
+        GIVEN_UP,
+        /** A copy of it is on the way to the retry topic, and settles it. */
+        POSTPONED,
         /** Its reply is on the way. */
         REPLYING,
         /** The service stops because of it. */
@@ -42,8 +51,10 @@ final class DeliveryRules {
         boolean running = true;
         boolean open = true;
         boolean replied;
+        boolean copying;
         boolean again;
         boolean late;
+        Instant due = Instant.MIN;
 
         Delivery(Context<?> context, long rebalances, String lane) {
             this.context = context;
@@ -61,6 +72,7 @@ final class DeliveryRules {
     }
 
     private final Violations violations;
+    private final InstantSource clock;
     private final Map<String, TreeMap<Long, Delivery>> books = new HashMap<>();
     /** Where each lane has been, in the present assignments. */
     private final Map<String, Delivery> newest = new HashMap<>();
@@ -73,8 +85,9 @@ final class DeliveryRules {
 
     private long count;
 
-    DeliveryRules(Violations violations) {
+    DeliveryRules(Violations violations, InstantSource clock) {
         this.violations = violations;
+        this.clock = clock;
     }
 
     /** A handler is called with these; on its thread. */
@@ -167,6 +180,8 @@ final class DeliveryRules {
             violations.add("1.2 settled", where + " although " + earlier + " was settled in the same assignment");
         } else if (delivery.attempt != earlier.attempt + 1) {
             violations.add("3.4 attempts", where + " follows " + earlier);
+        } else if (clock.instant().isBefore(earlier.due)) {
+            violations.add("3.5 delays", where + " comes before " + earlier.due + ", when it is due");
         }
     }
 
@@ -205,12 +220,22 @@ final class DeliveryRules {
 
     /** A handler is done with one. */
     synchronized void leave(Life life, SubscriptionPlan subscription, Context<?> context, End end) {
+        leave(life, subscription, context, end, Duration.ZERO);
+    }
+
+    /**
+     * A handler is done with one.
+     *
+     * @param delay how long it waits, if it is delayed
+     */
+    synchronized void leave(Life life, SubscriptionPlan subscription, Context<?> context, End end, Duration delay) {
         TopicPartition partition = new TopicPartition(context.topic(), context.partition());
         Delivery delivery = book(life, subscription, partition).get(context.offset());
         if (delivery == null || delivery.context != context) {
             return; // a given-up delivery whose record was delivered again
         }
         delivery.running = false;
+        delivery.due = clock.instant().plus(delay);
         delivery.late = context.cancelled();
         if (delivery.late) {
             long rebalances = life.health(subscription.name())
@@ -219,7 +244,8 @@ final class DeliveryRules {
             // A call that was answered elsewhere is of no consequence: that thread is no worker's.
             seenGivenUp.put(worker(life, subscription, context), rebalances);
         }
-        delivery.open = end == End.AGAIN || end == End.FAILED;
+        delivery.open = end == End.AGAIN || end == End.DELAYED || end == End.FAILED;
+        delivery.copying = end == End.GIVEN_UP || end == End.POSTPONED;
         delivery.again = end == End.AGAIN;
         delivery.replied = end == End.REPLYING;
     }
@@ -236,7 +262,7 @@ final class DeliveryRules {
         if (delivery == null || delivery.rebalances < rebalances) {
             return false;
         }
-        return !subscription.tracked() || !delivery.open && !delivery.replied && !delivery.late;
+        return !delivery.copying && (!subscription.tracked() || !delivery.open && !delivery.replied && !delivery.late);
     }
 
     /** How many records were given to handlers so far. */

@@ -10,12 +10,17 @@ import java.util.Optional;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
-/** A delivery that nobody has made. */
-record HandMadeContext(Life state, long offset, int attempt, boolean cancelled) implements Context<Life> {
+/** A delivery that nobody has made: of a record of {@code in0}, or of a copy of one on {@code again}. */
+record HandMadeContext(Life state, long offset, int attempt, boolean cancelled, Optional<RecordCopy> origin)
+        implements Context<Life> {
+
+    HandMadeContext(Life state, long offset, int attempt, boolean cancelled) {
+        this(state, offset, attempt, cancelled, Optional.empty());
+    }
 
     @Override
     public String topic() {
-        return "in0";
+        return origin.isEmpty() ? "in0" : "again";
     }
 
     @Override
@@ -36,11 +41,6 @@ record HandMadeContext(Life state, long offset, int attempt, boolean cancelled) 
     @Override
     public Headers headers() {
         throw new UnsupportedOperationException("headers");
-    }
-
-    @Override
-    public Optional<RecordCopy> origin() {
-        return Optional.empty();
     }
 
     @Override

@@ -1,11 +1,15 @@
 package io.settlestream.conformance.simulation;
 
+import io.settlestream.kafka.RecordCopy;
 import io.settlestream.testing.TestKafka;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.Header;
 import org.jspecify.annotations.Nullable;
 
 /** Writes what the application reads: with and without keys, broken, empty, in transactions that are aborted or not. */
@@ -97,8 +101,27 @@ final class Input {
         String id = (random.nextInt(15) == 0 ? String.valueOf(ItemCodec.BROKEN) : "") + "r" + (++ids);
         byte[] value = random.nextInt(20) == 0 ? null : bytes(id + " ".repeat(random.nextInt(10)));
         Integer partition = random.nextBoolean() ? random.nextInt(kafka.partitions(to.topic())) : null;
-        return new ProducerRecord<>(to.topic(), partition, key, value);
+        return new ProducerRecord<>(to.topic(), partition, key, value, headers(to));
     }
+
+    /** Of one name twice, and one that looks like the framework's, as somebody else's copies have it. */
+    private List<Header> headers(SubscriptionPlan to) {
+        if (!to.recovery().headers()) {
+            return List.of();
+        }
+        List<Header> headers = new ArrayList<>();
+        headers.add(new Plain("tag", bytes("a" + ids)));
+        headers.add(new Plain("other", null));
+        headers.add(new Plain("tag", bytes("b" + ids)));
+        if (ids % 3 == 0) {
+            headers.add(new Plain(RecordCopy.ATTEMPTS, bytes("2")));
+        }
+        return headers;
+    }
+
+    /** A header. */
+    @SuppressWarnings("ArrayRecordComponent") // handed over, never compared
+    private record Plain(String key, byte @Nullable [] value) implements Header {}
 
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);

@@ -1,8 +1,11 @@
 package io.settlestream.conformance.simulation;
 
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
 
 /** What handlers and policies have done with each record, in whatever life: what a subscription may have committed past. */
 final class Records {
@@ -11,8 +14,23 @@ final class Records {
     private final Set<String> settled = new HashSet<>();
     private final Set<String> failed = new HashSet<>();
 
+    /** How often an attempt at a record has begun, and how often one ended because it could not be decoded. */
+    private final Map<String, Integer> begun = new HashMap<>();
+
+    private final Map<String, Integer> undecoded = new HashMap<>();
+
+    /** How often a record was to be given up or to wait on a retry topic, by a handler's or a policy's word. */
+    private final Map<String, Integer> givenUp = new HashMap<>();
+
+    private final Map<String, Integer> postponed = new HashMap<>();
+    private final Set<String> givenUpEarlier = new HashSet<>();
+
     private static String of(SubscriptionPlan subscription, TopicPartition partition, long offset) {
         return subscription.name() + " " + partition + "@" + offset;
+    }
+
+    private static String of(SubscriptionPlan subscription, Original original) {
+        return subscription.name() + " " + original;
     }
 
     private static String of(SubscriptionPlan subscription, String id) {
@@ -30,11 +48,12 @@ final class Records {
 
     /** The decode policy decides. */
     synchronized void undecodable(SubscriptionPlan subscription, String id) {
+        undecoded.merge(of(subscription, id), 1, Integer::sum);
         switch (subscription.onDecodeFailure()) {
             case DROP -> settled.add(of(subscription, id));
             case FAIL_FAST -> failed.add(of(subscription, id));
             case RETRY -> {}
-            case DEAD_LETTER -> throw new AssertionError("no plan has this");
+            case DEAD_LETTER -> givenUp.merge(of(subscription, id), 1, Integer::sum);
         }
     }
 
@@ -62,5 +81,53 @@ final class Records {
 
     synchronized boolean wasDroppedUndecoded(SubscriptionPlan subscription, String id) {
         return settled.contains(of(subscription, id));
+    }
+
+    /** An attempt begins. */
+    synchronized void begun(SubscriptionPlan subscription, Original original) {
+        begun.merge(of(subscription, original), 1, Integer::sum);
+    }
+
+    /** How many attempts at it have begun, in whatever life. */
+    synchronized int begunAttempts(SubscriptionPlan subscription, Original original) {
+        return begun.getOrDefault(of(subscription, original), 0);
+    }
+
+    /** How many of its attempts ended in the codec. */
+    synchronized int undecodedAttempts(SubscriptionPlan subscription, String id) {
+        return undecoded.getOrDefault(of(subscription, id), 0);
+    }
+
+    /** It is to go to the dead letters. */
+    synchronized void givenUp(SubscriptionPlan subscription, Original original) {
+        givenUp.merge(of(subscription, original), 1, Integer::sum);
+    }
+
+    /** How often it was to go there. */
+    synchronized int timesGivenUp(SubscriptionPlan subscription, Original original, @Nullable String id) {
+        return givenUp.getOrDefault(of(subscription, original), 0)
+                + (id == null ? 0 : givenUp.getOrDefault(of(subscription, id), 0));
+    }
+
+    /** It is to wait on the retry topic. */
+    synchronized void postponed(SubscriptionPlan subscription, Original original) {
+        postponed.merge(of(subscription, original), 1, Integer::sum);
+    }
+
+    /** How often it was to wait there. */
+    synchronized int timesPostponed(SubscriptionPlan subscription, Original original) {
+        return postponed.getOrDefault(of(subscription, original), 0);
+    }
+
+    /** Remembers what was to be given up until now. */
+    synchronized void look() {
+        givenUpEarlier.clear();
+        givenUpEarlier.addAll(givenUp.keySet());
+    }
+
+    /** Whether it was to be given up when somebody looked last. */
+    synchronized boolean wasGivenUpEarlier(SubscriptionPlan subscription, Original original, @Nullable String id) {
+        return givenUpEarlier.contains(of(subscription, original))
+                || id != null && givenUpEarlier.contains(of(subscription, id));
     }
 }

@@ -3,7 +3,6 @@ package io.settlestream.conformance.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.settlestream.DecodePolicy;
-import io.settlestream.ExceptionPolicy;
 import io.settlestream.conformance.simulation.DeliveryRules.End;
 import io.settlestream.conformance.simulation.SubscriptionPlan.Kind;
 import io.settlestream.conformance.simulation.SubscriptionPlan.Order;
@@ -31,11 +30,14 @@ class RulesTest {
     private final TestKafka kafka = TestKafka.create().topic("in0", 1);
     private final Trace trace = new Trace(() -> Instant.EPOCH);
     private final Violations violations = new Violations(trace);
+    private Instant now = Instant.EPOCH;
     private final Records records = new Records();
     private final SubscriptionPlan subscription = plan(Order.ONE_LANE, 1);
-    private final DeliveryRules deliveries = new DeliveryRules(violations);
-    private final PositionRules positions = new PositionRules(
-            new RunPlan(1, List.of(subscription), 1, false, false), kafka, records, violations, trace);
+    private final DeliveryRules deliveries = new DeliveryRules(violations, () -> now);
+    private final RunPlan plan = new RunPlan(1, List.of(subscription), 1, false, false, false);
+    private final AttemptRules attempts = new AttemptRules(records, kafka.clock(), violations);
+    private final CopyRules copies = new CopyRules(plan, kafka, records, attempts, violations, trace);
+    private final PositionRules positions = new PositionRules(plan, kafka, records, copies, violations, trace);
     private final Life life = new Life("m", 1);
 
     @AfterEach
@@ -44,10 +46,10 @@ class RulesTest {
     }
 
     private static SubscriptionPlan plan(Order order, int workers) {
-        return plan(order, workers, true, ExceptionPolicy.Fixed.RETRY);
+        return plan(order, workers, true, OnException.RETRY);
     }
 
-    private static SubscriptionPlan plan(Order order, int workers, boolean tracked, ExceptionPolicy.Fixed onException) {
+    private static SubscriptionPlan plan(Order order, int workers, boolean tracked, OnException onException) {
         return new SubscriptionPlan(
                 "s0",
                 "in0",
@@ -68,7 +70,8 @@ class RulesTest {
                 Duration.ZERO,
                 Duration.ZERO,
                 Duration.ofSeconds(5),
-                false);
+                false,
+                RecoveryPlan.NONE);
     }
 
     private HandMadeContext enter(long offset, int attempt) {
@@ -197,9 +200,9 @@ class RulesTest {
     @Test
     @DisplayName("2.3: under Auto a committed offset may go back to a record that failed the service, and to no other")
     void backToWhatFailed() {
-        SubscriptionPlan auto = plan(Order.ONE_LANE, 1, false, ExceptionPolicy.Fixed.FAIL_FAST);
-        PositionRules ofAuto =
-                new PositionRules(new RunPlan(1, List.of(auto), 1, false, false), kafka, records, violations, trace);
+        SubscriptionPlan auto = plan(Order.ONE_LANE, 1, false, OnException.FAIL_FAST);
+        PositionRules ofAuto = new PositionRules(
+                new RunPlan(1, List.of(auto), 1, false, false, false), kafka, records, copies, violations, trace);
         write("r1", "r2", "r3");
         List.of("r1", "r2", "r3").forEach(id -> records.met(auto, id));
         records.failed(auto, PARTITION, 2);

@@ -35,29 +35,31 @@ final class SimulatedService {
     /** Where handlers publish to by hand. */
     static final String SIDE_TOPIC = "side";
 
-    /** A handler's own trouble. */
-    private static final class Trouble extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        Trouble(String where) {
-            super("trouble with " + where, null, false, false);
-        }
-    }
-
     private final RunPlan plan;
     private final TestClock clock;
     private final Behaviour behaviour;
     private final Records records;
     private final DeliveryRules rules;
+    private final AttemptRules attempts;
+    private final UserPauses pauses;
     private final Trace trace;
 
     SimulatedService(
-            RunPlan plan, TestClock clock, Behaviour behaviour, Records records, DeliveryRules rules, Trace trace) {
+            RunPlan plan,
+            TestClock clock,
+            Behaviour behaviour,
+            Records records,
+            DeliveryRules rules,
+            AttemptRules attempts,
+            UserPauses pauses,
+            Trace trace) {
         this.plan = plan;
         this.clock = clock;
         this.behaviour = behaviour;
         this.records = records;
         this.rules = rules;
+        this.attempts = attempts;
+        this.pauses = pauses;
         this.trace = trace;
     }
 
@@ -118,10 +120,11 @@ final class SimulatedService {
                                 .reply(publish);
                 });
         mount.name(subscription.name())
-                .onException(subscription.onException())
+                .onException(subscription.onException().policy())
                 .onDecodeFailure(subscription.onDecodeFailure())
                 .retryBackoff(subscription.backoffFirst(), subscription.backoffMax())
                 .drainTimeout(subscription.drainTimeout());
+        include(mount, subscription.recovery());
         subscription.inFlight().ifPresent(limit -> mount.inFlightLimit(limit, 1 << 20));
         switch (subscription.order()) {
             case ONE_LANE -> {}
@@ -134,10 +137,24 @@ final class SimulatedService {
         }
     }
 
+    private void include(Mount mount, RecoveryPlan recovery) {
+        recovery.maxAttempts().ifPresent(mount::maxAttempts);
+        recovery.deadLetterTopic().ifPresent(mount::deadLetter);
+        recovery.retryTopic().ifPresent(mount::retryTopic);
+    }
+
     // --- handlers
 
+    private void enter(Life life, SubscriptionPlan subscription, List<Context<Life>> contexts) {
+        rules.enter(life, subscription, contexts);
+        for (Context<Life> context : contexts) {
+            attempts.enter(life, subscription, context);
+            pauses.enter(life, subscription, context);
+        }
+    }
+
     private HandlerOutcome outcome(SubscriptionPlan subscription, Context<Life> context) throws Exception {
-        rules.enter(context.state(), subscription, List.of(context));
+        enter(context.state(), subscription, List.of(context));
         Step step = behaviour.next(subscription, context);
         began(subscription, context, step);
         try {
@@ -153,7 +170,7 @@ final class SimulatedService {
     }
 
     private Reply<String> reply(SubscriptionPlan subscription, Context<Life> context) throws Exception {
-        rules.enter(context.state(), subscription, List.of(context));
+        enter(context.state(), subscription, List.of(context));
         Step step = behaviour.next(subscription, context);
         began(subscription, context, step);
         try {
@@ -174,7 +191,7 @@ final class SimulatedService {
     }
 
     private <R> CompletionStage<R> after(SubscriptionPlan subscription, Context<Life> context, Finish<R> finish) {
-        rules.enter(context.state(), subscription, List.of(context));
+        enter(context.state(), subscription, List.of(context));
         Step step = behaviour.next(subscription, context);
         began(subscription, context, step);
         CompletionStage<?> delayed;
@@ -200,7 +217,7 @@ final class SimulatedService {
         for (int i = 0; i < batch.size(); i++) {
             contexts.add(batch.element(i));
         }
-        rules.enter(batch.state(), subscription, contexts);
+        enter(batch.state(), subscription, contexts);
         List<Step> steps = new ArrayList<>();
         for (Context<Life> context : contexts) {
             Step step = behaviour.next(subscription, context);
@@ -255,11 +272,30 @@ final class SimulatedService {
             case ACK -> HandlerOutcome.ack();
             case DROP -> HandlerOutcome.drop();
             case RETRY -> HandlerOutcome.retry();
+            case LATER -> HandlerOutcome.retryAfter(step.delay());
+            case GIVE_UP -> HandlerOutcome.deadLetter("chance");
             case THROW -> throw failed(subscription, context, new Trouble(where(context)));
         };
-        boolean again = step.answer() == Answer.RETRY && subscription.tracked();
-        left(subscription, context, again ? End.AGAIN : End.SETTLED, outcome.toString());
+        End end = switch (step.answer()) {
+            case ACK, DROP, THROW -> End.SETTLED;
+            case RETRY -> again(subscription, context, End.AGAIN);
+            case LATER -> again(subscription, context, End.DELAYED);
+            case GIVE_UP -> End.GIVEN_UP;
+        };
+        left(subscription, context, end, step.delay(), outcome.toString());
         return outcome;
+    }
+
+    /** What comes of an attempt that fails. */
+    private static End again(SubscriptionPlan subscription, Context<Life> context, End wanted) {
+        RecoveryPlan recovery = subscription.recovery();
+        if (!subscription.tracked()) {
+            return End.SETTLED;
+        }
+        if (recovery.isLast(context.attempt())) {
+            return recovery.deadLetterTopic().isPresent() ? End.GIVEN_UP : End.SETTLED;
+        }
+        return wanted == End.DELAYED && recovery.retryTopic().isPresent() ? End.POSTPONED : wanted;
     }
 
     private Reply<String> finishWithReply(SubscriptionPlan subscription, Context<Life> context, Step step)
@@ -267,7 +303,7 @@ final class SimulatedService {
         if (step.answer() != Answer.ACK) {
             return Reply.none(finish(subscription, context, step));
         }
-        left(subscription, context, End.REPLYING, "reply");
+        left(subscription, context, End.REPLYING, Duration.ZERO, "reply");
         return Reply.of(where(context));
     }
 
@@ -277,13 +313,20 @@ final class SimulatedService {
     }
 
     private void threw(SubscriptionPlan subscription, Context<Life> context, Exception cause) {
-        End end = switch (subscription.onException()) {
+        End end = switch (subscription.onException().choice(cause)) {
             case DROP -> End.SETTLED;
-            case RETRY -> End.AGAIN;
+            case RETRY -> again(subscription, context, End.AGAIN);
+            case RETRY_AFTER -> again(subscription, context, End.DELAYED);
+            case DEAD_LETTER -> End.GIVEN_UP;
             case FAIL_FAST -> End.FAILED;
-            case DEAD_LETTER -> throw new AssertionError("no plan has this");
+            case BY_CAUSE -> throw new IllegalStateException("no choice was made");
         };
-        left(subscription, context, end, "threw " + cause.getClass().getSimpleName());
+        left(
+                subscription,
+                context,
+                end,
+                RecoveryPlan.POLICY_DELAY,
+                "threw " + cause.getClass().getSimpleName());
     }
 
     private void began(SubscriptionPlan subscription, Context<Life> context, Step step) {
@@ -291,14 +334,20 @@ final class SimulatedService {
                 + " begins" + (step.sleep().isPositive() ? ", takes " + step.sleep() : ""));
     }
 
-    private void left(SubscriptionPlan subscription, Context<Life> context, End end, String how) {
+    private void left(SubscriptionPlan subscription, Context<Life> context, End end, Duration delay, String how) {
         boolean late = context.cancelled();
-        rules.leave(context.state(), subscription, context, end);
+        rules.leave(context.state(), subscription, context, end, end == End.DELAYED ? delay : Duration.ZERO);
         TopicPartition partition = new TopicPartition(context.topic(), context.partition());
-        if (end == End.SETTLED && !late) {
+        // Under Auto nobody waits for a reply.
+        boolean done = end == End.SETTLED || end == End.REPLYING && !subscription.tracked();
+        if (done && !late) {
             records.settled(subscription, partition, context.offset());
         } else if (end == End.FAILED) {
             records.failed(subscription, partition, context.offset());
+        } else if (end == End.GIVEN_UP && !late) {
+            records.givenUp(subscription, Original.of(context));
+        } else if (end == End.POSTPONED && !late) {
+            records.postponed(subscription, Original.of(context));
         }
         trace.add(context.state() + " " + subscription.name() + " " + where(context) + " attempt " + context.attempt()
                 + " " + how + (late ? ", too late" : ""));

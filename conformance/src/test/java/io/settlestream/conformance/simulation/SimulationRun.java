@@ -36,6 +36,13 @@ final class SimulationRun {
     private final PositionRules positions;
     private final StopRules stops;
     private final InFlightRules inFlight;
+    private final AttemptRules attempts;
+    private final CopyRules copies;
+    private final UserPauses pauses;
+
+    /** For what only runs with means of recovery do. */
+    private final SplittableRandom aside;
+
     private final Accidents accidents;
     private final Input input;
     private final App<Life> app;
@@ -53,8 +60,12 @@ final class SimulationRun {
         violations = new Violations(trace);
         behaviour = new Behaviour(plan.seed());
         Records records = new Records();
-        deliveries = new DeliveryRules(violations);
-        positions = new PositionRules(plan, kafka, records, violations, trace);
+        aside = Ids.chance(plan.seed(), "aside");
+        deliveries = new DeliveryRules(violations, kafka.clock());
+        attempts = new AttemptRules(records, kafka.clock(), violations);
+        copies = new CopyRules(plan, kafka, records, attempts, violations, trace);
+        positions = new PositionRules(plan, kafka, records, copies, violations, trace);
+        pauses = new UserPauses(kafka, violations, trace);
         stops = new StopRules(plan, kafka, deliveries, violations);
         inFlight = new InFlightRules(violations);
         recovery = recovery(plan);
@@ -65,15 +76,20 @@ final class SimulationRun {
                 kafka.topic(subscription.replyTopic(), 2);
             }
         }
+        plan.subscriptions().stream()
+                .flatMap(subscription -> subscription.recovery().topics().stream())
+                .distinct()
+                .forEach(topic -> kafka.topic(topic, aside.nextInt(1, 4)));
         kafka.topic(SimulatedService.SIDE_TOPIC, 1);
         input = new Input(plan, kafka, trace);
-        app = new SimulatedService(plan, kafka.clock(), behaviour, records, deliveries, trace).app(() -> {
-            Member member = starting;
-            if (member == null) {
-                throw new IllegalStateException("nobody starts");
-            }
-            return member.nextLife();
-        });
+        app = new SimulatedService(plan, kafka.clock(), behaviour, records, deliveries, attempts, pauses, trace)
+                .app(() -> {
+                    Member member = starting;
+                    if (member == null) {
+                        throw new IllegalStateException("nobody starts");
+                    }
+                    return member.nextLife();
+                });
     }
 
     static RunResult of(long seed) {
@@ -110,6 +126,9 @@ final class SimulationRun {
         start(members.get(0));
         for (int step = 0; step < plan.steps(); step++) {
             act();
+            if (plan.recovery()) {
+                actAside();
+            }
             pass();
             look();
         }
@@ -151,6 +170,45 @@ final class SimulationRun {
         }
     }
 
+    private void actAside() {
+        SubscriptionPlan subscription =
+                plan.subscriptions().get(aside.nextInt(plan.subscriptions().size()));
+        int dice = aside.nextInt(100);
+        if (dice < 10) {
+            List<Member> running = members.stream().filter(Member::runs).toList();
+            if (!running.isEmpty()) {
+                pauses.change(aside, running.get(aside.nextInt(running.size())), subscription);
+            }
+        } else if (dice < 22
+                && plan.faults()
+                && !subscription.recovery().topics().isEmpty()) {
+            accident();
+            copies.uncertain(accidents.copies(aside, subscription));
+        } else if (dice < 27 && plan.faults()) {
+            crashAgain();
+        }
+    }
+
+    /** As a record does that ends the process which handles it. */
+    private void crashAgain() {
+        List<Member> up = members.stream().filter(Member::up).toList();
+        if (up.isEmpty()) {
+            return;
+        }
+        accident();
+        Member member = up.get(aside.nextInt(up.size()));
+        for (int times = aside.nextInt(2, 4); times > 0 && member.up(); times--) {
+            crash(member);
+            kafka.advance(Duration.ofMillis(aside.nextInt(8_000)));
+            start(member);
+            kafka.advance(Duration.ofMillis(aside.nextInt(10, 2_000)));
+            look();
+        }
+        if (member.up()) {
+            crash(member);
+        }
+    }
+
     private void accident() {
         lastAccident = kafka.clock().now();
     }
@@ -159,7 +217,8 @@ final class SimulationRun {
     private static Duration recovery(RunPlan plan) {
         boolean longSessions = plan.subscriptions().stream()
                 .anyMatch(subscription -> subscription.protocol() == SubscriptionPlan.Protocol.CONSUMER);
-        return Duration.ofSeconds(longSessions ? 65 : 25);
+        Duration longest = Duration.ofSeconds(longSessions ? 65 : 25);
+        return plan.recovery() ? longest.plus(RecoveryPlan.LONGEST_DELAY) : longest;
     }
 
     private Optional<Member> anyMember(boolean up) {
@@ -200,10 +259,16 @@ final class SimulationRun {
         }
         trace.add(member + " stops");
         boolean quiet = !accidentLately();
+        if (!quiet) {
+            unseenEnd(member);
+        }
         StopRules.Before before = stops.before(member);
         ShutdownResult result = member.stop();
         trace.add(member + " has stopped" + (result.clean() ? "" : ": " + result));
         positions.check();
+        if (quiet) {
+            stops.inTime(member, before);
+        }
         if (quiet && result.clean()) {
             stops.after(member, before);
         }
@@ -212,14 +277,22 @@ final class SimulationRun {
 
     private void crash(Member member) {
         trace.add(member + " crashes");
+        unseenEnd(member);
         member.crash();
     }
 
     private void lose(Member member, SubscriptionPlan subscription) {
         if (member.runs()) {
             trace.add(member + " is thrown out of the group of " + subscription.topic());
+            unseenEnd(member);
             member.app().lose(subscription.topic());
         }
+    }
+
+    /** Attempts of this life may end, and what they come to is not seen. */
+    private void unseenEnd(Member member) {
+        copies.unseen();
+        plan.subscriptions().forEach(subscription -> attempts.ended(member.current(), subscription));
     }
 
     private void move(SubscriptionPlan subscription) {
@@ -289,6 +362,7 @@ final class SimulationRun {
             if (!mayFail()) {
                 violations.add("12.3 no failure of its own", member + " has failed of " + why);
             }
+            unseenEnd(member);
             // Its stop is under way; this waits for it.
             ShutdownResult unused = member.stop();
             member.ended();
@@ -321,9 +395,14 @@ final class SimulationRun {
         while (!bare.isEmpty()) {
             leaveBare();
         }
+        for (Member member : members) {
+            if (member.runs()) {
+                plan.subscriptions().forEach(subscription -> pauses.resume(member, subscription));
+            }
+        }
         input.finish();
         // Sessions of members that are gone end, so do their transactions, and handlers that may still fail a service.
-        kafka.advance(accidentLately() || mayFail() ? recovery : Duration.ofSeconds(1));
+        kafka.advance(accidentLately() || mayFail() || plan.recovery() ? recovery : Duration.ofSeconds(1));
         look();
         for (Member member : members) {
             if (!member.up() && (random.nextBoolean() || members.stream().noneMatch(Member::up))) {

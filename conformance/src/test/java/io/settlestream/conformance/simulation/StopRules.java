@@ -3,13 +3,21 @@ package io.settlestream.conformance.simulation;
 import io.settlestream.Health;
 import io.settlestream.testing.TestKafka;
 import io.settlestream.testing.TestRecord;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.kafka.common.TopicPartition;
 
-/** Holds a clean stop to repeating nothing: the record that comes next is none that the stopped life has done with. */
+/**
+ * Holds a clean stop to repeating nothing: the record that comes next is none that the stopped life has done with. And to
+ * waiting for nothing where all that is open waits for the end of a delay.
+ */
 final class StopRules {
+
+    /** Enough for the last commit and for leaving groups. */
+    private static final Duration NO_TIME = Duration.ofSeconds(1);
 
     private final RunPlan plan;
     private final TestKafka kafka;
@@ -23,8 +31,12 @@ final class StopRules {
         this.violations = violations;
     }
 
-    /** What a member owned. */
-    record Before(List<Owned> owned) {}
+    /**
+     * What a member owned.
+     *
+     * @param onlyDelays whether all that was open waited for the end of a delay
+     */
+    record Before(List<Owned> owned, boolean onlyDelays, Instant at, long deliveries) {}
 
     private record Owned(SubscriptionPlan subscription, TopicPartition partition, long rebalances) {}
 
@@ -39,9 +51,22 @@ final class StopRules {
                         each.counts().rebalances()));
             }
         }
-        return new Before(owned);
+        boolean onlyDelays = member.app().health().subscriptions().stream()
+                .allMatch(each -> each.stuckHandlers().isEmpty()
+                        && each.partitions().stream()
+                                .allMatch(partition -> partition.openRecords() == partition.delayedRecords()));
+        return new Before(owned, onlyDelays, kafka.clock().now(), deliveries.count());
     }
 
+    /** However it has ended. */
+    void inTime(Member member, Before before) {
+        Duration took = Duration.between(before.at, kafka.clock().now());
+        if (before.onlyDelays && before.deliveries == deliveries.count() && took.compareTo(NO_TIME) > 0) {
+            violations.add("10.3 waits for nothing", member + " took " + took + " to stop, and nothing was in hand");
+        }
+    }
+
+    /** A clean one has ended. */
     void after(Member member, Before before) {
         for (Owned owned : before.owned) {
             TopicPartition partition = owned.partition;

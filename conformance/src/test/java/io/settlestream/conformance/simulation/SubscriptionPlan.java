@@ -1,10 +1,12 @@
 package io.settlestream.conformance.simulation;
 
 import io.settlestream.DecodePolicy;
-import io.settlestream.ExceptionPolicy;
 import java.time.Duration;
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** How one subscription of a run is set up. */
 record SubscriptionPlan(
@@ -21,13 +23,14 @@ record SubscriptionPlan(
         Protocol protocol,
         int maxPollRecords,
         OptionalInt inFlight,
-        ExceptionPolicy.Fixed onException,
+        OnException onException,
         DecodePolicy.Fixed onDecodeFailure,
         Duration backoffFirst,
         Duration backoffMax,
         Duration drainTimeout,
         Duration commitInterval,
-        boolean awaitReport) {
+        boolean awaitReport,
+        RecoveryPlan recovery) {
 
     /** The handler's shape. */
     enum Kind {
@@ -56,15 +59,45 @@ record SubscriptionPlan(
         CONSUMER
     }
 
-    static SubscriptionPlan draw(int number, SplittableRandom random) {
+    /** @param recovery for how it recovers; null for a run without such means */
+    static SubscriptionPlan draw(int number, SplittableRandom random, @Nullable SplittableRandom recovery) {
+        SubscriptionPlan plain = draw(number, random);
+        return recovery == null ? plain : plain.with(RecoveryPlan.draw(plain.name, plain.tracked, recovery));
+    }
+
+    private SubscriptionPlan with(RecoveryPlan plan) {
+        return new SubscriptionPlan(
+                name,
+                topic,
+                partitions,
+                group,
+                tracked,
+                kind,
+                order,
+                workers,
+                platformThreads,
+                batch,
+                protocol,
+                maxPollRecords,
+                inFlight,
+                plan.onException().orElse(onException),
+                plan.onDecodeFailure().orElse(onDecodeFailure),
+                backoffFirst,
+                backoffMax,
+                drainTimeout,
+                commitInterval,
+                awaitReport,
+                plan);
+    }
+
+    private static SubscriptionPlan draw(int number, SplittableRandom random) {
         boolean tracked = random.nextInt(4) > 0;
         Kind kind = pick(random, Kind.values());
         Order order = pick(random, Order.values());
         if (kind == Kind.BATCH && (order == Order.PARTITION || order == Order.RECORD_KEY)) {
             order = Order.ONE_LANE;
         }
-        ExceptionPolicy.Fixed onException =
-                pick(random, ExceptionPolicy.Fixed.FAIL_FAST, ExceptionPolicy.Fixed.RETRY, ExceptionPolicy.Fixed.DROP);
+        OnException onException = pick(random, OnException.FAIL_FAST, OnException.RETRY, OnException.DROP);
         DecodePolicy.Fixed onDecodeFailure =
                 pick(random, DecodePolicy.Fixed.DROP, DecodePolicy.Fixed.FAIL_FAST, DecodePolicy.Fixed.RETRY);
         int backoff = pick(random, 0, 10, 50, 500);
@@ -82,13 +115,14 @@ record SubscriptionPlan(
                 pick(random, Protocol.values()),
                 pick(random, 1, 2, 5, 20, 500),
                 random.nextBoolean() ? OptionalInt.empty() : OptionalInt.of(random.nextInt(1, 12)),
-                !tracked && onException == ExceptionPolicy.Fixed.RETRY ? ExceptionPolicy.Fixed.DROP : onException,
+                !tracked && onException == OnException.RETRY ? OnException.DROP : onException,
                 !tracked && onDecodeFailure == DecodePolicy.Fixed.RETRY ? DecodePolicy.Fixed.DROP : onDecodeFailure,
                 Duration.ofMillis(backoff),
                 Duration.ofMillis(backoff * (long) random.nextInt(1, 20)),
                 Duration.ofMillis(pick(random, 0, 200, 2_000, 10_000)),
                 Duration.ofMillis(pick(random, 100, 1_000, 5_000)),
-                random.nextBoolean());
+                random.nextBoolean(),
+                RecoveryPlan.NONE);
     }
 
     @SafeVarargs
@@ -101,6 +135,11 @@ record SubscriptionPlan(
         return "out-" + name;
     }
 
+    /** The topics that it reads. */
+    List<String> read() {
+        return Stream.concat(Stream.of(topic), recovery.retryTopic().stream()).toList();
+    }
+
     /** How many records of a partition may be open if a member owns so many: its share of the limit, and one poll. */
     long inFlightBound(int owned) {
         return Math.max(1, inFlight.orElse(2 * maxPollRecords) / Math.max(1, owned)) - 1 + maxPollRecords;
@@ -108,6 +147,6 @@ record SubscriptionPlan(
 
     /** Whether a record can stop the service. */
     boolean mayFail() {
-        return onException == ExceptionPolicy.FAIL_FAST || onDecodeFailure == DecodePolicy.FAIL_FAST;
+        return onException == OnException.FAIL_FAST || onDecodeFailure == DecodePolicy.FAIL_FAST;
     }
 }
