@@ -37,7 +37,7 @@ public sealed interface HandlerOutcome extends BatchOutcome {
      * Mount#retryTopic} a copy waits on that topic instead, and the offset is settled as soon as Kafka has accepted it.
      * Under {@code Commit.auto()} this is unsupported: it is reported and the record does not come back.
      *
-     * @param delay how long it waits, at least; 0 is as soon as possible
+     * @param delay how long it waits, at least; less than a millisecond counts as one
      * @throws IllegalArgumentException if the delay is negative
      */
     static HandlerOutcome retryAfter(Duration delay) {

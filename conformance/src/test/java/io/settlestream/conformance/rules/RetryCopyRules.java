@@ -28,7 +28,7 @@ final class RetryCopyRules {
     private RetryCopyRules() {}
 
     static List<Scenario> scenarios() {
-        return List.of(twentyRounds(), givenUpInTheEnd(), missing(), crash(), hostile());
+        return List.of(twentyRounds(), givenUpInTheEnd(), missing(), crash(), holdsWhatIsBehind(), hostile());
     }
 
     private static Scenario twentyRounds() {
@@ -223,6 +223,46 @@ final class RetryCopyRules {
                         waiting: [a, b]
                         handled: a#1 retry after PT10M, b#1 retry after PT10M, b#2 retry after PT10M, a#2 ack, b#2 ack, b#3 ack
                         committed: 0@2 0@3
+                        """);
+    }
+
+    private static Scenario holdsWhatIsBehind() {
+        return Scenario.of(
+                        "a copy that waits holds what is committed of the retry topic: after a restart those behind it run again",
+                        "3.5",
+                        "3.1")
+                .play(
+                        stage -> {
+                            stage.topic("orders", 1);
+                            stage.topic("later", 1);
+                            stage.write("orders", 0, "long", "short");
+                            TestApp<NoState> app = stage.start(
+                                    stage.handled(stage.tracked("orders"), (value, context) -> {
+                                        if (context.origin().isPresent()) {
+                                            return HandlerOutcome.ack();
+                                        }
+                                        return HandlerOutcome.retryAfter(
+                                                value.equals("long") ? Duration.ofHours(1) : Duration.ofMillis(100));
+                                    }),
+                                    RetryTopicRules.retryTopic(stage));
+                            stage.eventually(
+                                    "the short one has run", () -> Stage.counts(app).acked() == 1);
+                            app.stop();
+                            stage.note("committed", stage.committed("orders") + " " + stage.committed("later"));
+                            app.restart();
+                            stage.eventually(
+                                    "it has run again", () -> Stage.counts(app).acked() == 1);
+                            stage.note("handled", Seen.calls(app));
+                            stage.note(
+                                    "waiting",
+                                    Stage.health(app).partitions().stream()
+                                            .mapToLong(partition -> partition.delayedRecords())
+                                            .sum());
+                        },
+                        """
+                        committed: 0@2 0@0
+                        handled: long#1 retry after PT1H, short#1 retry after PT0.1S, short#2 ack, short#2 ack
+                        waiting: 1
                         """);
     }
 

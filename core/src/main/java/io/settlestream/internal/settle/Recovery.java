@@ -20,6 +20,9 @@ public final class Recovery {
 
     private static final Logger log = LoggerFactory.getLogger(Recovery.class);
 
+    /** A handler that computes its delay may answer none for ever, and a record that always fails must not spin a core. */
+    private static final Duration SHORTEST_DELAY = Duration.ofMillis(1);
+
     /** What the mount site has said. */
     public record Plan(
             @Nullable Integer maxAttempts,
@@ -139,8 +142,9 @@ public final class Recovery {
         return Disposition.DONE;
     }
 
-    /** Has a record run again after a delay. */
-    Disposition later(Delivery delivery, Duration delay, Reason reason) {
+    /** Has a record run again after a delay, which is a millisecond at least. */
+    Disposition later(Delivery delivery, Duration asked, Reason reason) {
+        Duration delay = asked.compareTo(SHORTEST_DELAY) < 0 ? SHORTEST_DELAY : asked;
         if (retries != null) {
             retries.write(delivery, delivery.attempt(), reason, delay);
             return Disposition.AWAITING_REPORT;

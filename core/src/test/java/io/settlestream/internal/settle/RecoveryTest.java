@@ -29,9 +29,10 @@ class RecoveryTest {
     private final OwnedPartition partition = new OwnedPartition(ORDERS_3, Slots.State.SETTLED, settled -> {});
     private final LinkedBlockingQueue<ProducerRecord<byte[], byte[]>> sent = new LinkedBlockingQueue<>();
     private Slots slots;
+    private Recovery recovery;
 
     private TrackedSettlement settlement(Integer maxAttempts, String deadLetter, String retryTopic) {
-        Recovery recovery = new Recovery(
+        recovery = new Recovery(
                 "in",
                 new Recovery.Plan(maxAttempts, deadLetter, retryTopic, "group", false),
                 (record, listener) -> sent.add(record),
@@ -74,6 +75,20 @@ class RecoveryTest {
         assertThat(partition.openRecords()).isEqualTo(1);
         assertThat(counters.retried.sum()).isEqualTo(3);
         assertThat(counters.exhausted.sum()).isZero();
+    }
+
+    @Test
+    @DisplayName("3.5, 3.6: a delay of nothing is a millisecond, here and on a retry topic: for ever, it spins no core")
+    void noDelay() throws Exception {
+        HandlerOutcome atOnce = HandlerOutcome.retryAfter(Duration.ZERO);
+
+        assertThat(settlement(null, null, null).settle(handedOver(7), atOnce))
+                .isEqualTo(new Disposition.Later(1_000_000));
+        assertThat(settlement(null, null, "later").settle(handedOver(8), atOnce))
+                .isEqualTo(Disposition.AWAITING_REPORT);
+        assertThat(copy().due())
+                .hasValueSatisfying(
+                        due -> assertThat(due).isAfterOrEqualTo(time.now().plusMillis(1)));
     }
 
     @Test
@@ -127,11 +142,13 @@ class RecoveryTest {
         partition.attempts().failed(7, 2);
         Delivery last = handedOver(7);
         assertThat(last.attempt()).isEqualTo(3);
+        assertThat(recovery.exhausted(last)).as("the last attempt is refused").isFalse();
         assertThat(settlement.settle(last, HandlerOutcome.retry())).isEqualTo(Disposition.AWAITING_REPORT);
         assertThat(copy().attempts()).isEqualTo(3);
 
         partition.attempts().failed(8, 3);
         Delivery exhausted = handedOver(8);
+        assertThat(recovery.exhausted(exhausted)).isTrue();
         assertThat(settlement.exhausted(exhausted)).isEqualTo(Disposition.AWAITING_REPORT);
         RecordCopy copy = copy();
         assertThat(copy.attempts()).isEqualTo(3);

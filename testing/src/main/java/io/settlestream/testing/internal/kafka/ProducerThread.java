@@ -312,8 +312,12 @@ final class ProducerThread implements TransactionRequests.Batches {
             batch.retryAt(Deadline.after(now, options.backoffNanos(batch.attempts() + 1)));
             accumulator.putBack(List.of(batch));
         } else {
-            // An error that could be repeated says nothing of whether the records were appended.
-            boolean unknown = error instanceof RetriableException;
+            // An error that could be repeated says nothing of whether the records were appended; nor does any other of
+            // an
+            // attempt before, whose answer may have been lost. Without a transaction the client therefore never uses
+            // the
+            // numbers of a failed batch again.
+            boolean unknown = error instanceof RetriableException || options.transactionalId() == null;
             if (!unknown) {
                 takeBack(batch);
             }
@@ -334,13 +338,7 @@ final class ProducerThread implements TransactionRequests.Batches {
 
     private void takeBack(Batch batch) {
         if (sequences != null && batch.sender() != null) {
-            if (options.transactionalId() == null) {
-                // An earlier try may have appended the records, and its answer be lost: what came next under their
-                // numbers would be taken for a duplicate, and be lost.
-                sequences.startAnew();
-            } else {
-                sequences.takeBack(batch.partition(), batch.sender());
-            }
+            sequences.takeBack(batch.partition(), batch.sender());
             batch.sendAs(null);
         }
     }
@@ -361,17 +359,19 @@ final class ProducerThread implements TransactionRequests.Batches {
             }
             return invalid.size() == 1 ? FaultErrors.saying(error, why) : new InvalidRecordException(why);
         };
-        reports.failed(batch, errors, () -> transactions.failed(error));
+        reports.failed(batch, errors, () -> failed(error, unknown));
     }
 
     /** Fails a batch; {@code unknown} if its records may lie in the log all the same. */
     private void fail(Batch batch, RuntimeException error, boolean unknown) {
-        reports.failed(batch, index -> error, () -> {
-            transactions.failed(error);
-            if (unknown) {
-                transactions.lostCount();
-            }
-        });
+        reports.failed(batch, index -> error, () -> failed(error, unknown));
+    }
+
+    private void failed(RuntimeException error, boolean unknown) {
+        transactions.failed(error);
+        if (unknown) {
+            transactions.lostCount();
+        }
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.settlestream.testing.internal.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
@@ -22,6 +23,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -71,6 +73,20 @@ class ProducerInVirtualTimeTest {
 
         // The broker has the first one, once: each repetition was known as one.
         assertThat(values()).containsExactly("slow", "next");
+    }
+
+    @Test
+    @DisplayName("a record that lies in the log, but whose repetition is refused for good, does not hide the next one")
+    void refusedAfterItWasAppended() {
+        Producer<byte[], byte[]> producer = producer("linger.ms", 0);
+        kafka.faults().on(Request.PRODUCE, "topic", 1, 1, new Fault.LoseAnswer());
+        kafka.faults().on(Request.PRODUCE, "topic", 1, 1, new Fault.Fail(new TopicAuthorizationException("topic")));
+
+        assertThat(catchThrowable(send(producer, "refused")::get))
+                .hasCauseInstanceOf(TopicAuthorizationException.class);
+        assertThatNoException().isThrownBy(send(producer, "next")::get);
+
+        assertThat(values()).containsExactly("refused", "next");
     }
 
     @Test
