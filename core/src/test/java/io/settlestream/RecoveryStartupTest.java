@@ -119,6 +119,32 @@ class RecoveryStartupTest {
     }
 
     @Test
+    @DisplayName("7.1, 3.5: one subscription's dead letters are not another one's retries, whichever is included first")
+    void keptApart() {
+        App<NoState> app = SettleStream.app("shop", "1.0")
+                .withBroker(KafkaBroker.of("127.0.0.1:1").defaultGroup("group"), scope -> {
+                    for (String name : List.of("a", "b", "c")) {
+                        Mount mount =
+                                scope.include(Subscriber.on(KafkaTopic.of(name).commit(Commit.tracked()), String.class)
+                                        .<Object>handle((value, context) -> HandlerOutcome.ack()));
+                        if (name.equals("b")) {
+                            mount.retryTopic("x");
+                        } else {
+                            mount.deadLetter("x");
+                        }
+                    }
+                });
+
+        StartupException report = catchThrowableOfType(StartupException.class, app::start);
+
+        String why = ", so records that were given up would be handled again or settled unseen. Name two topics";
+        assertThat(report.problems())
+                .containsExactly(
+                        "subscription b: retryTopic(x) is the deadLetter of subscription a" + why,
+                        "subscription c: deadLetter(x) is the retryTopic of subscription b" + why);
+    }
+
+    @Test
     @DisplayName("7.1, 12.2: a name that no topic can have is refused, and shown without what would break the line")
     void illegalNames() {
         List<String> problems =

@@ -229,7 +229,10 @@ final class Assignment implements ConsumerRebalanceListener {
         OwnedPartition partition = owned.get(name);
         if (partition != null) {
             starts.gone(partition);
-            beginAnew(partition).registerAdvance(offset, null, time.nanoTime());
+            OwnedPartition anew = beginAnew(partition);
+            // Also where it was not known yet where to start, and so was not noted.
+            anew.running(plan.capped() && settlement.commitsStart());
+            anew.registerAdvance(offset, null, time.nanoTime());
         }
     }
 

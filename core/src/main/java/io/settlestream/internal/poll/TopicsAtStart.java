@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.common.PartitionInfo;
@@ -21,6 +22,10 @@ import org.slf4j.LoggerFactory;
 final class TopicsAtStart {
 
     private static final Logger log = LoggerFactory.getLogger(TopicsAtStart.class);
+
+    /** Kafka's own topics, which its consumer leaves out of what a pattern matches ({@code exclude.internal.topics}). */
+    private static final Set<String> INTERNAL =
+            Set.of("__consumer_offsets", "__transaction_state", "__share_group_state");
 
     private final Consumer<byte[], byte[]> consumer;
     private final SubscriptionPlan plan;
@@ -70,7 +75,7 @@ final class TopicsAtStart {
                 topics.forEach(topic -> partitions.addAll(partitions(topic, missing)));
             case Reading.Matching matching ->
                 consumer.listTopics(plan.callTimeout()).forEach((topic, found) -> {
-                    if (matching.reads(topic)) {
+                    if (matching.reads(topic) && !INTERNAL.contains(topic)) {
                         partitions.addAll(found);
                     }
                 });

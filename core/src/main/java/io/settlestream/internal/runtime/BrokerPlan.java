@@ -17,8 +17,10 @@ import io.settlestream.kafka.KafkaPublish;
 import io.settlestream.kafka.KafkaSource;
 import io.settlestream.kafka.StartOffset;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -88,6 +90,11 @@ record BrokerPlan(
         private final Codecs codecs;
         private final Names names;
 
+        /** Topics that copies go to, with the subscription that has named each first. */
+        private final Map<String, String> deadLetters = new HashMap<>();
+
+        private final Map<String, String> retryTopics = new HashMap<>();
+
         Check(AppSpec app, BrokerSpec spec, Names names, List<String> problems) {
             this.names = names;
             this.app = app;
@@ -135,7 +142,7 @@ record BrokerPlan(
             String where = "subscription " + name;
             Commit commit = source.commit().orElse(broker.commit());
             checkWorkers(where, mounted);
-            checkRecovery(where, commit, reading, group, options);
+            checkRecovery(where, name, commit, reading, group, options);
             Codec<?> codec = codec(where, mounted.handler().input());
             checkReplies(where, mounted.handler());
             SourceChecks.check(where, source, group, problems);
@@ -198,7 +205,12 @@ record BrokerPlan(
         }
 
         private void checkRecovery(
-                String where, Commit commit, Reading reading, Optional<String> group, MountOptions options) {
+                String where,
+                String name,
+                Commit commit,
+                Reading reading,
+                Optional<String> group,
+                MountOptions options) {
             RecoveryChecks checks = new RecoveryChecks(where, options, problems);
             if (commit instanceof Commit.Auto) {
                 checks.nothingComesBack();
@@ -208,6 +220,7 @@ record BrokerPlan(
             if (group.isEmpty() && reading instanceof Reading.Partitions) {
                 checks.noGroup();
             }
+            checks.keptApart(name, deadLetters, retryTopics);
         }
 
         private @Nullable Codec<?> codec(String where, HandlerSpec.Input input) {

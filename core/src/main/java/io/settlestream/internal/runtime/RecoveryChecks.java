@@ -5,6 +5,8 @@ import io.settlestream.ExceptionPolicy;
 import io.settlestream.internal.poll.Reading;
 import io.settlestream.internal.publish.TopicName;
 import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What startup can tell about how a subscription deals with records that cannot be handled.
@@ -63,6 +65,33 @@ record RecoveryChecks(String where, MountOptions options, List<String> problems)
         if (retryTopic != null && retryTopic.equals(deadLetter)) {
             problem("deadLetter and retryTopic are both " + TopicName.shown(retryTopic)
                     + ", so records that were given up would be handled again. Name two topics");
+        }
+    }
+
+    /**
+     * Refuses a topic that has dead letters of one subscription and retry copies of another, which would handle the dead
+     * letters at once, or settle them unseen.
+     *
+     * @param name of this subscription
+     * @param deadLetters topics by those who have named them so far, as {@code retryTopics}
+     */
+    void keptApart(String name, Map<String, String> deadLetters, Map<String, String> retryTopics) {
+        String deadLetter = options.deadLetter();
+        String retryTopic = options.retryTopic();
+        if (deadLetter != null) {
+            deadLetters.putIfAbsent(deadLetter, name);
+            clash("deadLetter", deadLetter, name, "retryTopic", retryTopics.get(deadLetter));
+        }
+        if (retryTopic != null) {
+            retryTopics.putIfAbsent(retryTopic, name);
+            clash("retryTopic", retryTopic, name, "deadLetter", deadLetters.get(retryTopic));
+        }
+    }
+
+    private void clash(String option, String topic, String name, String otherOption, @Nullable String other) {
+        if (other != null && !other.equals(name)) {
+            problem(option + "(" + TopicName.shown(topic) + ") is the " + otherOption + " of subscription " + other
+                    + ", so records that were given up would be handled again or settled unseen. Name two topics");
         }
     }
 

@@ -111,7 +111,7 @@ public final class CopyWriter {
      * @param delay from now until the copy is due, or null for one that is not to be handled again
      */
     void write(Delivery delivery, int attempts, Reason reason, @Nullable Duration delay) {
-        boolean awaited = failing.isEmpty();
+        boolean awaited = failing.stream().allMatch(copy -> copy.delivery.cancelled());
         delivery.owner().copyBegun(delivery.offset());
         if (awaited) {
             delivery.owner().reportAwaited();
@@ -173,7 +173,9 @@ public final class CopyWriter {
     private final class Copy implements ReportListener {
 
         private final Delivery delivery;
-        private final ProducerRecord<byte[], byte[]> record;
+        /** Handed from one write to the next by the lock. */
+        private ProducerRecord<byte[], byte[]> record;
+
         private final long since = scheduler.nanoTime();
         private int writes;
         /**
@@ -222,6 +224,10 @@ public final class CopyWriter {
                 // The service stops: the record stays open and is read again.
                 end();
                 return;
+            }
+            if (failure.reason() == PublishException.Reason.TOO_LARGE) {
+                // What is told about the record must not be what keeps it from being kept.
+                record = copies.withoutWords(record);
             }
             failing.add(this);
             episodes.failed(n -> log.atWarn()

@@ -66,6 +66,18 @@ record RecordCopies(String topic, @Nullable String group, boolean samePartition)
                 headers);
     }
 
+    /** A copy without what may be long of what was added: the reason and the kind of what was thrown. */
+    ProducerRecord<byte[], byte[]> withoutWords(ProducerRecord<byte[], byte[]> copy) {
+        List<Header> headers = new ArrayList<>();
+        for (Header header : copy.headers()) {
+            if (!header.key().equals(RecordCopy.REASON) && !header.key().equals(RecordCopy.FAILURE)) {
+                headers.add(header);
+            }
+        }
+        return new ProducerRecord<>(
+                copy.topic(), copy.partition(), copy.timestamp(), copy.key(), copy.value(), headers);
+    }
+
     /** Rounded up: a copy that waits in milliseconds must not come too early. */
     private static long due(Instant now, Duration delay) {
         try {

@@ -63,6 +63,34 @@ class RecordCopiesTest {
     }
 
     @Test
+    @DisplayName("7.2: a copy that is too large goes without the words about it, and with everything else")
+    void withoutWords() {
+        Delivery delivery = delivery(new byte[] {1}, new byte[] {2}, header("mine", new byte[] {3}));
+        ProducerRecord<byte[], byte[]> copy =
+                copies.copy(delivery, 3, Reason.threw(new IllegalStateException("no stock")), NOW, null);
+
+        ProducerRecord<byte[], byte[]> small = copies.withoutWords(copy);
+
+        RecordCopy whole = RecordCopy.of(copy.headers()).orElseThrow();
+        assertThat(RecordCopy.of(small.headers()))
+                .contains(new RecordCopy(
+                        whole.topic(),
+                        whole.partition(),
+                        whole.offset(),
+                        whole.timestamp(),
+                        whole.group(),
+                        whole.attempts(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        whole.copiedAt(),
+                        whole.due()));
+        assertThat(own(small.headers())).containsExactly("mine=[3]");
+        assertThat(small.key()).containsExactly(1);
+        assertThat(small.value()).containsExactly(2);
+        assertThat(small.timestamp()).isEqualTo(copy.timestamp());
+    }
+
+    @Test
     @DisplayName("7.3: a copy has a timestamp of its own, and says where and when its record was, and why it is here")
     void added() {
         ProducerRecord<byte[], byte[]> copy =
