@@ -45,6 +45,7 @@ class RulesTest {
                         RetryTopicRules.scenarios(),
                         RetryCopyRules.scenarios(),
                         CapRules.scenarios(),
+                        AttemptRules.scenarios(),
                         DeadLetterRules.scenarios(),
                         FailingCopyRules.scenarios(),
                         DelayRules.scenarios(),
