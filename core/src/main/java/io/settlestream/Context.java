@@ -61,14 +61,18 @@ public interface Context<S> {
      */
     boolean cancelled();
 
-    /** This record's place: a seek to it delivers the record again. */
+    /**
+     * This record's place: a seek to it delivers the record again, unless it has waited on a retry topic, where no seek
+     * goes.
+     */
     KafkaPosition position();
 
     /**
      * Moves this record's partition to another place, as {@link SubscriptionControl#seek(String, int, KafkaPosition)} does.
      * It takes effect as soon as the subscription's own thread gets to it, so other records may be begun before. This
      * handler is not interrupted: {@link #cancelled()} tells it, and what it answers from then on changes nothing. An answer
-     * given before that counts. Without effect when the delivery is not waited for any more.
+     * given before that counts. Without effect when the delivery is not waited for any more, and, with a warning, for a
+     * record that has waited on a retry topic: see {@link #origin}.
      */
     void seek(KafkaPosition position);
 

@@ -47,7 +47,8 @@ public sealed interface ExceptionPolicy {
 
     /**
      * Chooses by what was thrown. A choice that the subscription has no way to follow, such as {@link #DEAD_LETTER} without
-     * a dead-letter topic, counts as {@link #FAIL_FAST}; so does a choice that throws or is null.
+     * a dead-letter topic, counts as {@link #FAIL_FAST}; so does a choice that throws or is null. What was thrown
+     * then has a suppressed exception that says so.
      *
      * @param choice called on the thread that settles the delivery, which it must not block
      */

@@ -141,7 +141,8 @@ public final class Mount {
 
     /**
      * How much may be fetched and not settled at a time, over all partitions of this member: each has an equal share and
-     * pauses at it. By default two polls' worth of records and 64 MiB.
+     * pauses at it. It is looked at between polls, so one poll may go over it: {@code max.poll.records} should not be more.
+     * By default two polls' worth of records and 64 MiB.
      *
      * @param records at least 1
      * @param bytes of keys and values, at least 1
@@ -155,7 +156,10 @@ public final class Mount {
         return this;
     }
 
-    /** Names the subscription in logs, health and errors; by default the topic's name. */
+    /**
+     * Names the subscription in logs, health and errors; by default it is called by what it reads, as its topic. Of several
+     * with one name, those that were included later are told apart by a number, such as {@code orders-2}.
+     */
     public Mount name(String name) {
         options.name(Objects.requireNonNull(name, "name"));
         return this;

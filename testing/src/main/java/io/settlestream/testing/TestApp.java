@@ -177,8 +177,8 @@ public final class TestApp<S> implements AutoCloseable {
         }
 
         /**
-         * Without making the topics that the application reads or publishes to: one that is missing stays missing, as on
-         * a cluster, until the test makes it.
+         * Without making the topics that the application reads or publishes to: one that is missing stays missing until
+         * the test makes it, or something is published to it, as on a cluster that makes topics by itself.
          */
         public Builder<S> withoutTopics() {
             return new Builder<>(app, kafka, settleLimit, false);

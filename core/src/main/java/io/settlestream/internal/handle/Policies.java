@@ -173,11 +173,11 @@ final class Policies {
             for (int depth = 0; policy instanceof ExceptionPolicy.ByCause choice && depth < DEEPEST_CHOICE; depth++) {
                 policy = choice.choice().apply((Exception) thrown);
             }
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an Error as well: it must not hide what the handler threw
             thrown.addSuppressed(new IllegalStateException("the exception policy threw itself", e));
             return null;
         }
-        return switch (policy) {
+        HandlerOutcome outcome = switch (policy) {
             case ExceptionPolicy.RetryAfter later -> settlement.retries() ? later.outcome() : null;
             case ExceptionPolicy.Fixed fixed ->
                 switch (fixed) {
@@ -189,6 +189,11 @@ final class Policies {
             case ExceptionPolicy.ByCause endless -> null;
             case null -> null;
         };
+        if (outcome == null && policy != ExceptionPolicy.FAIL_FAST) {
+            thrown.addSuppressed(new IllegalStateException(
+                    "the exception policy " + notFollowed(policy, policy == ExceptionPolicy.DEAD_LETTER)));
+        }
+        return outcome;
     }
 
     /** A record's bytes are not a value. */
@@ -229,11 +234,11 @@ final class Policies {
             for (int depth = 0; policy instanceof DecodePolicy.ByCause choice && depth < DEEPEST_CHOICE; depth++) {
                 policy = choice.choice().apply(why);
             }
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an Error as well: it must not hide which record it was about
             why.addSuppressed(new IllegalStateException("the decode policy threw itself", e));
             return null;
         }
-        return switch (policy) {
+        HandlerOutcome outcome = switch (policy) {
             case DecodePolicy.Fixed fixed ->
                 switch (fixed) {
                     case RETRY -> settlement.retries() ? HandlerOutcome.retry() : null;
@@ -243,6 +248,27 @@ final class Policies {
                 };
             case DecodePolicy.ByCause endless -> null;
             case null -> null;
+        };
+        if (outcome == null && policy != DecodePolicy.FAIL_FAST) {
+            why.addSuppressed(new IllegalStateException(
+                    "the decode policy " + notFollowed(policy, policy == DecodePolicy.DEAD_LETTER)));
+        }
+        return outcome;
+    }
+
+    /** Why a choice that was made came to nothing, and the way out. A policy without a choice was looked at before the start. */
+    private static String notFollowed(@Nullable Object chosen, boolean deadLetter) {
+        if (deadLetter) {
+            return "chose DEAD_LETTER, but there is no dead-letter topic: name one with deadLetter(...) where the"
+                    + " subscriber is included";
+        }
+        return switch (chosen) {
+            case null -> "chose null, which counts as FAIL_FAST";
+            case ExceptionPolicy.ByCause endless -> "chose BY_CAUSE over and over, which counts as FAIL_FAST";
+            case DecodePolicy.ByCause endless -> "chose BY_CAUSE over and over, which counts as FAIL_FAST";
+            default ->
+                "chose " + chosen + " under Commit.auto(), where nothing comes back: use Commit.tracked(), or choose"
+                        + " another policy";
         };
     }
 

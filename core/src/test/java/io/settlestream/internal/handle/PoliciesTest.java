@@ -159,15 +159,25 @@ class PoliciesTest {
         }));
         policies.add(ExceptionPolicy.byCause(cause -> ExceptionPolicy.DEAD_LETTER));
         policies.add(ExceptionPolicy.byCause(cause -> policies.get(3)));
+        policies.add(ExceptionPolicy.byCause(cause -> {
+            throw new NoClassDefFoundError("no choice");
+        }));
+        List<String> said = List.of(
+                "chose null",
+                "policy threw itself",
+                "chose DEAD_LETTER, but there is no dead-letter topic: name one with deadLetter(...)",
+                "chose BY_CAUSE over and over",
+                "policy threw itself");
         for (int i = 0; i < policies.size(); i++) {
             onException = policies.get(i);
             assertThat(thrown(new IllegalStateException("why"))).isEqualTo(Disposition.FAILED);
             assertThat(failures).hasSize(1);
             Throwable failure = failures.remove(0);
             assertThat(failure).hasCauseInstanceOf(IllegalStateException.class).hasMessageContaining("onException");
+            assertThat(failure.getCause().getSuppressed()).hasSize(1);
+            assertThat(failure.getCause().getSuppressed()[0]).hasMessageContaining(said.get(i));
             if (i == 1) {
                 assertThat(failure.getCause().getSuppressed()[0])
-                        .hasMessageContaining("policy threw itself")
                         .hasCauseInstanceOf(UnsupportedOperationException.class);
             }
             assertThat(partition.openRecords()).isEqualTo(1);

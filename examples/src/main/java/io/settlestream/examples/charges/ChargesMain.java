@@ -81,11 +81,11 @@ public final class ChargesMain implements Callable<Integer> {
             kafka.createTopic(ChargeService.CHARGES, PARTITIONS);
             kafka.createTopic(ChargeService.DEAD_CHARGES, PARTITIONS);
             SampleCharges.send(kafka.bootstrapServers(), charges);
-            log.atInfo()
-                    .addKeyValue("bootstrap", kafka.bootstrapServers())
-                    .log(
-                            "charges service starts, with a Kafka of its own that is gone when it stops; what it gives up is"
-                                    + " shown by: bin/dead-letters list --topic charges.dead --bootstrap with this address");
+            log.atInfo().log(
+                    "charges service starts, with a Kafka of its own that is gone when it stops; what it gives up is"
+                            + " shown by: bin/dead-letters list --bootstrap {} --topic {}",
+                    kafka.bootstrapServers(),
+                    ChargeService.DEAD_CHARGES);
             // After a signal the JVM ends when the service has stopped, and the end of this block may not be reached.
             return app(kafka.bootstrapServers())
                             .afterShutdown(state -> kafka.close())

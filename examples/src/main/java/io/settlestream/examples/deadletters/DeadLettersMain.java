@@ -67,7 +67,9 @@ public final class DeadLettersMain implements Runnable {
                 .setParameterExceptionHandler((wrong, parsed) -> {
                     say(
                             wrong.getCommandLine(),
-                            wrong.getMessage() + System.lineSeparator() + "--help shows all options.");
+                            // bin/dead-letters puts options of its own in front, so the place says nothing.
+                            wrong.getMessage().replaceFirst("^(Unmatched arguments?) (?:at|from) index \\d+", "$1")
+                                    + System.lineSeparator() + "--help shows all options.");
                     return CommandLine.ExitCode.USAGE;
                 })
                 .setExecutionExceptionHandler((exception, line, parsed) -> {

@@ -78,11 +78,17 @@ final class ReplayCommand implements Callable<Integer> {
             try (LogReader log = kafka.reader()) {
                 memory.ifPresent(topic -> replayed.read(log, topic));
                 replay.choose(log, selected);
+                String question = question(replay, memory.isPresent(), replayed.topic());
+                if (!dryRun
+                        && asks(replay, memory.isPresent())
+                        && !main.terminal().present()) {
+                    throw wrong(question + " There is no terminal to answer this: --yes does.");
+                }
                 try {
                     if (dryRun) {
                         replay.tryOut(log);
                     } else if (!replay.chosen().isEmpty()) {
-                        if (!agreed(replay, memory.isPresent(), replayed.topic())) {
+                        if (asks(replay, memory.isPresent()) && !main.terminal().agrees(question)) {
                             return CommandLine.ExitCode.SOFTWARE;
                         }
                         memory.ifPresent(topic -> checkMemory(kafka, topic.name()));
@@ -109,19 +115,16 @@ final class ReplayCommand implements Callable<Integer> {
         }
     }
 
-    private boolean agreed(Replay replay, boolean remembered, String memory) {
+    /** Whether somebody has to agree: more than one letter is chosen, or a topic is to be created. */
+    private boolean asks(Replay replay, boolean remembered) {
         int letters = replay.chosen().size();
-        if (yes || (letters == 1 && remembered)) {
-            return true;
-        }
-        String question =
-                (remembered ? "" : "Topic %s, which remembers what was replayed, will be created. ".formatted(memory))
-                        + "Replay %,d dead letter%s: %s?"
-                                .formatted(letters, letters == 1 ? "" : "s", replay.destinations());
-        if (!main.terminal().present()) {
-            throw wrong(question + " There is no terminal to answer this: --yes does.");
-        }
-        return main.terminal().agrees(question);
+        return !yes && letters > 0 && (letters > 1 || !remembered);
+    }
+
+    private static String question(Replay replay, boolean remembered, String memory) {
+        int letters = replay.chosen().size();
+        return (remembered ? "" : "Topic %s, which remembers what was replayed, will be created. ".formatted(memory))
+                + "Replay %,d dead letter%s: %s?".formatted(letters, letters == 1 ? "" : "s", replay.destinations());
     }
 
     private ParameterException wrong(String message) {
