@@ -140,6 +140,21 @@ public final class App<S> {
     }
 
     /**
+     * What the subscribers of a broker read that also read this topic, be it as the one where copies wait for their retry;
+     * empty if the broker is not one of {@link #brokers}.
+     */
+    public List<KafkaSource<?>> sources(KafkaBroker broker, String topic) {
+        List<KafkaSource<?>> sources = new ArrayList<>();
+        spec.brokers().stream()
+                .filter(candidate -> candidate.broker() == broker)
+                .flatMap(candidate -> candidate.mounted().stream())
+                .filter(mounted -> mounted.source().reads(topic)
+                        || topic.equals(mounted.options().retryTopic()))
+                .forEach(mounted -> sources.add(mounted.source()));
+        return List.copyOf(sources);
+    }
+
+    /**
      * The topics that a broker's replies, publishers, dead letters and retry copies go to, each once, as far as types and sites name them; a message may
      * name another one. None if the broker is not one of {@link #brokers}.
      */

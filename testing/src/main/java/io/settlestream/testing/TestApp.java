@@ -269,8 +269,7 @@ public final class TestApp<S> implements AutoCloseable {
 
     /** One, or as many as the partitions that are read by their numbers need. */
     private int partitionsRead(KafkaBroker broker, String topic) {
-        return app.sources(broker).stream()
-                .filter(source -> source.reads(topic))
+        return app.sources(broker, topic).stream()
                 .mapToInt(source -> source instanceof KafkaPartitions named ? highest(named) + 1 : 1)
                 .max()
                 .orElse(1);
@@ -353,7 +352,7 @@ public final class TestApp<S> implements AutoCloseable {
     private KafkaBroker brokerOf(String topic) {
         List<KafkaBroker> brokers = app.brokers();
         return brokers.stream()
-                .filter(broker -> app.sources(broker).stream().anyMatch(source -> source.reads(topic)))
+                .filter(broker -> !app.sources(broker, topic).isEmpty())
                 .findFirst()
                 .orElse(brokers.get(0));
     }
@@ -586,8 +585,9 @@ public final class TestApp<S> implements AutoCloseable {
     }
 
     private String groupOf(String topic) {
-        return reads().stream()
-                .filter(read -> read.asMember() && read.source().reads(topic))
+        return app.brokers().stream()
+                .flatMap(broker -> app.sources(broker, topic).stream().map(source -> new Read(source, broker)))
+                .filter(Read::asMember)
                 .flatMap(read -> read.group().stream())
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException(

@@ -12,8 +12,11 @@ import io.settlestream.PublishException;
 import io.settlestream.SettleStream;
 import io.settlestream.StartupException;
 import io.settlestream.Subscriber;
+import io.settlestream.kafka.Commit;
+import io.settlestream.kafka.KafkaBroker;
 import io.settlestream.kafka.KafkaPartitions;
 import io.settlestream.kafka.KafkaSource;
+import io.settlestream.kafka.KafkaTopic;
 import io.settlestream.kafka.KafkaTopics;
 import io.settlestream.kafka.StartOffset;
 import io.settlestream.testing.Payouts.Bank;
@@ -715,5 +718,40 @@ class TestAppTest {
     @DisplayName("A startup mistake is the same as in production")
     void startupMistake() {
         assertThatThrownBy(() -> TestApp.start(SettleStream.app("empty", "1"))).isInstanceOf(StartupException.class);
+    }
+
+    @Test
+    @DisplayName(
+            "11.1, 11.4: a retry topic has as many partitions as the source that it is for, and goes with its group")
+    void retryTopic() {
+        App<NoState> app = SettleStream.app("service", "1")
+                .withBroker(KafkaBroker.of("kafka:9092").defaultGroup("group"), scope -> {
+                    scope.include(comingBack(KafkaPartitions.of("prices", 0, 2).group("prices")))
+                            .name("partitions")
+                            .retryTopic("prices.later");
+                    scope.include(comingBack(KafkaTopic.of("orders")))
+                            .name("member")
+                            .retryTopic("orders.later");
+                });
+
+        try (TestKafka kafka = TestKafka.create();
+                TestApp<NoState> test = TestApp.of(app).on(kafka).start()) {
+            test.publish("prices", Message.of("a").partition(2));
+            test.publish("orders", "b");
+            test.lose("orders.later");
+            test.settle();
+
+            test.subscription("partitions").hasAttempts(1, 2);
+            test.topic("prices.later").hasPartitions(2);
+            test.subscription("member").hasAttempts(1, 2);
+            assertThat(test.subscription("member").counts().rebalances()).isEqualTo(3);
+        }
+    }
+
+    private static <S extends KafkaSource<S>> Subscriber<String, Object> comingBack(S source) {
+        return Subscriber.on(source.commit(Commit.tracked()).startOffset(StartOffset.EARLIEST), String.class)
+                .handle((value, context) -> context.attempt() == 1
+                        ? HandlerOutcome.retryAfter(Duration.ofSeconds(1))
+                        : HandlerOutcome.ack());
     }
 }
