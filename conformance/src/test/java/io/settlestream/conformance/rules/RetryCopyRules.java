@@ -246,7 +246,8 @@ final class RetryCopyRules {
                                     }),
                                     RetryTopicRules.retryTopic(stage));
                             stage.eventually(
-                                    "the short one has run", () -> Stage.counts(app).acked() == 1);
+                                    "the short one has run",
+                                    () -> Stage.counts(app).acked() == 1);
                             app.stop();
                             stage.note("committed", stage.committed("orders") + " " + stage.committed("later"));
                             app.restart();

@@ -23,6 +23,10 @@ final class Records {
     private final Map<String, Integer> givenUp = new HashMap<>();
 
     private final Map<String, Integer> postponed = new HashMap<>();
+
+    /** Those to be given up by the last word on them, and those of them when somebody looked last. */
+    private final Set<String> lastGivenUp = new HashSet<>();
+
     private final Set<String> givenUpEarlier = new HashSet<>();
 
     private static String of(SubscriptionPlan subscription, TopicPartition partition, long offset) {
@@ -40,6 +44,7 @@ final class Records {
     /** Its value has been looked at: it is in the hands of a handler or of the decode policy. */
     synchronized void met(SubscriptionPlan subscription, String id) {
         met.add(of(subscription, id));
+        anew(of(subscription, id));
     }
 
     synchronized boolean wasMet(SubscriptionPlan subscription, String id) {
@@ -53,7 +58,7 @@ final class Records {
             case DROP -> settled.add(of(subscription, id));
             case FAIL_FAST -> failed.add(of(subscription, id));
             case RETRY -> {}
-            case DEAD_LETTER -> givenUp.merge(of(subscription, id), 1, Integer::sum);
+            case DEAD_LETTER -> givenUp(of(subscription, id));
         }
     }
 
@@ -86,6 +91,7 @@ final class Records {
     /** An attempt begins. */
     synchronized void begun(SubscriptionPlan subscription, Original original) {
         begun.merge(of(subscription, original), 1, Integer::sum);
+        anew(of(subscription, original));
     }
 
     /** How many attempts at it have begun, in whatever life. */
@@ -100,7 +106,18 @@ final class Records {
 
     /** It is to go to the dead letters. */
     synchronized void givenUp(SubscriptionPlan subscription, Original original) {
-        givenUp.merge(of(subscription, original), 1, Integer::sum);
+        givenUp(of(subscription, original));
+    }
+
+    private void givenUp(String record) {
+        givenUp.merge(record, 1, Integer::sum);
+        lastGivenUp.add(record);
+    }
+
+    /** Whatever was said of it before, somebody has it in hand again. */
+    private void anew(String record) {
+        lastGivenUp.remove(record);
+        givenUpEarlier.remove(record);
     }
 
     /** How often it was to go there. */
@@ -122,7 +139,7 @@ final class Records {
     /** Remembers what was to be given up until now. */
     synchronized void look() {
         givenUpEarlier.clear();
-        givenUpEarlier.addAll(givenUp.keySet());
+        givenUpEarlier.addAll(lastGivenUp);
     }
 
     /** Whether it was to be given up when somebody looked last. */

@@ -40,7 +40,7 @@ record RecoveryPlan(
 
     static RecoveryPlan draw(String name, boolean tracked, SplittableRandom random) {
         boolean deadLetters = random.nextInt(3) > 0;
-        OptionalInt cap = tracked && random.nextBoolean() ? OptionalInt.of(random.nextInt(1, 6)) : OptionalInt.empty();
+        OptionalInt cap = tracked && random.nextBoolean() ? OptionalInt.of(random.nextInt(1, 4)) : OptionalInt.empty();
         boolean retryTopic = tracked && random.nextInt(3) == 0;
         boolean shared = random.nextInt(4) == 0;
         List<OnException> policies = Stream.of(OnException.DEAD_LETTER, OnException.RETRY_AFTER, OnException.BY_CAUSE)

@@ -179,12 +179,12 @@ final class SimulationRun {
             if (!running.isEmpty()) {
                 pauses.change(aside, running.get(aside.nextInt(running.size())), subscription);
             }
-        } else if (dice < 22
+        } else if (dice < 28
                 && plan.faults()
                 && !subscription.recovery().topics().isEmpty()) {
             accident();
             copies.uncertain(accidents.copies(aside, subscription));
-        } else if (dice < 27 && plan.faults()) {
+        } else if (dice < 33 && plan.faults()) {
             crashAgain();
         }
     }
