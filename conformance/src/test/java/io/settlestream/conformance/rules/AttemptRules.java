@@ -2,7 +2,9 @@ package io.settlestream.conformance.rules;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.settlestream.ExceptionPolicy;
 import io.settlestream.HandlerOutcome;
+import io.settlestream.Health;
 import io.settlestream.Mount;
 import io.settlestream.NoState;
 import io.settlestream.kafka.KafkaPosition;
@@ -34,6 +36,7 @@ final class AttemptRules {
     static List<Scenario> scenarios() {
         return List.of(
                 overRestarts(),
+                stopsTheService(),
                 toAnotherMember(),
                 afterACrash(),
                 notOurs(),
@@ -110,6 +113,45 @@ final class AttemptRules {
                         dead: [bad]
                         bad: [1, 2, 3]
                         bad too: [1, 2]
+                        """);
+    }
+
+    private static Scenario stopsTheService() {
+        return Scenario.of(
+                        "a record whose handler stops the service, by an Error or under FAIL_FAST, meets its cap over the"
+                                + " starts",
+                        "7.4",
+                        "7.1",
+                        "1.5")
+                .play(
+                        stage -> {
+                            stage.topic("orders", 1);
+                            stage.topic("dead", 1);
+                            stage.write("orders", 0, "a", "error", "b", "thrown", "c");
+                            TestApp<NoState> app = stage.start(
+                                    stage.handled(stage.tracked("orders"), (value, context) -> switch (value) {
+                                        case "error" -> throw new StackOverflowError("too deep");
+                                        case "thrown" -> throw new IllegalStateException("not this one");
+                                        default -> HandlerOutcome.ack();
+                                    }),
+                                    mount -> mount.maxAttempts(2)
+                                            .onException(ExceptionPolicy.FAIL_FAST)
+                                            .deadLetter(stage.name("dead")));
+                            for (int starts = 1; starts < 5; starts++) {
+                                stage.eventually(
+                                        "it has failed", () -> app.health().status() == Health.Status.FAILED);
+                                app.stop();
+                                app.restart();
+                            }
+                            stage.eventuallyCommitted("orders", "0@5");
+                            stage.note("error", attempts(app, "error"));
+                            stage.note("thrown", attempts(app, "thrown"));
+                            stage.note("dead", stage.publishedValues("dead"));
+                        },
+                        """
+                        error: [1, 2]
+                        thrown: [1, 2]
+                        dead: [error, thrown]
                         """);
     }
 

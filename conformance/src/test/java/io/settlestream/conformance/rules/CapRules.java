@@ -334,7 +334,7 @@ final class CapRules {
                             stage.note("committed", stage.committed("orders"));
                         },
                         """
-                        dead: bad of orders-0@2 after 3: its last attempt ended with the process that made it
+                        dead: bad of orders-0@2 after 3: its last attempt ended the process or the service that made it
                         attempts at it: [1, 1, 2, 3]
                         committed: 0@5
                         """);

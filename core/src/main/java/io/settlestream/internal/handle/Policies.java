@@ -289,7 +289,10 @@ final class Policies {
     }
 
     private Disposition failed(List<Delivery> deliveries, String what, Throwable thrown) {
-        deliveries.forEach(delivery -> delivery.owner().holdAt(delivery.offset()));
+        for (Delivery delivery : deliveries) {
+            delivery.owner().holdAt(delivery.offset());
+            settlement.attemptFailed(delivery);
+        }
         failures.failed(new ServiceFailedException("subscription " + subscription + " failed: " + what, thrown));
         return Disposition.FAILED;
     }

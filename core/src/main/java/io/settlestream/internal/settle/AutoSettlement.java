@@ -57,6 +57,10 @@ public final class AutoSettlement implements Settlement {
                 : settle(delivery, outcome);
     }
 
+    /** Nothing comes back, so nothing is counted. */
+    @Override
+    public void attemptFailed(Delivery delivery) {}
+
     @Override
     public Disposition exhausted(Delivery delivery) {
         throw new IllegalStateException("there is no cap where nothing comes back");

@@ -53,6 +53,7 @@ public final class CopyWriter {
 
     private final String subscription;
     private final String what;
+    private final String several;
     private final RecordCopies copies;
     private final Sink sink;
     private final LongAdder accepted;
@@ -73,6 +74,7 @@ public final class CopyWriter {
 
     /**
      * @param what what a copy is called in logs and in health
+     * @param several what more than one are called
      * @param accepted counts copies that Kafka has accepted and whose record is settled
      * @param stale counts those whose record nobody waited for any more
      * @param failed counts writes that failed
@@ -81,6 +83,7 @@ public final class CopyWriter {
     CopyWriter(
             String subscription,
             String what,
+            String several,
             RecordCopies copies,
             Sink sink,
             LongAdder accepted,
@@ -90,6 +93,7 @@ public final class CopyWriter {
             Scheduler scheduler) {
         this.subscription = subscription;
         this.what = what;
+        this.several = several;
         this.copies = copies;
         this.sink = sink;
         this.accepted = accepted;
@@ -126,8 +130,9 @@ public final class CopyWriter {
         waiting.removeIf(copy -> copy.delivery.cancelled());
         return waiting.stream()
                 .min(Comparator.comparingLong(copy -> copy.since))
-                .map(oldest -> "topic " + topic() + " has not accepted " + waiting.size() + " " + what
-                        + (waiting.size() == 1 ? "" : "s") + ", that of " + oldest.delivery + " for "
+                .map(oldest -> "topic " + topic() + " has not accepted "
+                        + (waiting.size() == 1 ? "1 " + what : waiting.size() + " " + several) + ", that of "
+                        + oldest.delivery + " for "
                         + Duration.ofNanos(scheduler.nanoTime() - oldest.since) + ": " + oldest.why)
                 .orElse(null);
     }

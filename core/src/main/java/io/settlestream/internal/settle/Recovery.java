@@ -54,6 +54,7 @@ public final class Recovery {
                 : new CopyWriter(
                         subscription,
                         "dead letter",
+                        "dead letters",
                         new RecordCopies(plan.deadLetterTopic(), plan.group(), false),
                         sink,
                         counters.deadLettered,
@@ -66,6 +67,7 @@ public final class Recovery {
                 : new CopyWriter(
                         subscription,
                         "retry copy",
+                        "retry copies",
                         new RecordCopies(plan.retryTopic(), plan.group(), plan.samePartition()),
                         sink,
                         counters.retryCopies,

@@ -23,6 +23,12 @@ public sealed interface Settlement permits AutoSettlement, TrackedSettlement {
     /** Ends an attempt that failed of something, with the outcome that a policy has chosen. */
     Disposition settle(Delivery delivery, HandlerOutcome outcome, Reason reason);
 
+    /**
+     * Notes that an attempt has failed whose record stays open while the service stops. The next start goes on counting, so
+     * that a record that stops every start meets its cap.
+     */
+    void attemptFailed(Delivery delivery);
+
     /** Ends a delivery that must not be tried, because its record has met its cap. */
     Disposition exhausted(Delivery delivery);
 

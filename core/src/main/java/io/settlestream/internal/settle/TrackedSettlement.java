@@ -18,7 +18,8 @@ public final class TrackedSettlement implements Settlement {
     private static final Logger log = LoggerFactory.getLogger(TrackedSettlement.class);
 
     private static final Reason ASKED = Reason.said("the handler asked for a retry");
-    private static final Reason EXHAUSTED = Reason.said("its last attempt ended with the process that made it");
+    private static final Reason EXHAUSTED =
+            Reason.said("its last attempt ended the process or the service that made it");
 
     private final String subscription;
     private final Counters counters;
@@ -62,6 +63,11 @@ public final class TrackedSettlement implements Settlement {
             case HandlerOutcome.RetryAfter later -> retry(delivery, later.delay(), reason);
             case HandlerOutcome.DeadLetter letter -> recovery.deadLetter(delivery, delivery.attempt(), reason);
         };
+    }
+
+    @Override
+    public void attemptFailed(Delivery delivery) {
+        delivery.attemptFailed();
     }
 
     @Override

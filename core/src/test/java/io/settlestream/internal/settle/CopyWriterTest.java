@@ -46,6 +46,7 @@ class CopyWriterTest {
         return new CopyWriter(
                 "in",
                 "dead letter",
+                "dead letters",
                 new RecordCopies("dead", "group", false),
                 sink,
                 counters.deadLettered,

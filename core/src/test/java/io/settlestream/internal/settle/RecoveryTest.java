@@ -152,7 +152,7 @@ class RecoveryTest {
         assertThat(settlement.exhausted(exhausted)).isEqualTo(Disposition.AWAITING_REPORT);
         RecordCopy copy = copy();
         assertThat(copy.attempts()).isEqualTo(3);
-        assertThat(copy.reason()).contains("its last attempt ended with the process that made it");
+        assertThat(copy.reason()).contains("its last attempt ended the process or the service that made it");
     }
 
     @Test

@@ -68,7 +68,8 @@ public final class DeadLettersMain implements Runnable {
                     say(
                             wrong.getCommandLine(),
                             // bin/dead-letters puts options of its own in front, so the place says nothing.
-                            wrong.getMessage().replaceFirst("^(Unmatched arguments?) (?:at|from) index \\d+", "$1")
+                            String.valueOf(wrong.getMessage())
+                                            .replaceFirst("^(Unmatched arguments?) (?:at|from) index \\d+", "$1")
                                     + System.lineSeparator() + "--help shows all options.");
                     return CommandLine.ExitCode.USAGE;
                 })
