@@ -63,7 +63,7 @@ public final class Mount {
     /**
      * Gives a record up after so many attempts: when the {@code n}-th has failed, counting the first delivery as one, it goes
      * to the {@link #deadLetter} topic, or, where none is named, is dropped with a warning. Attempts fail by {@code retry},
-     * {@code retryAfter}, an exception under a policy that retries, or a reply that Kafka did not accept; they are counted
+     * {@code retryAfter}, an exception that the policy does not drop, or a reply that Kafka did not accept; they are counted
      * for each record and survive a restart. Without a cap a record comes back for ever. Refused under Auto.
      *
      * @throws IllegalArgumentException if {@code n} is less than 1

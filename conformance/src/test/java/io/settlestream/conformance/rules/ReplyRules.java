@@ -281,7 +281,7 @@ final class ReplyRules {
                                             .reply(KafkaPublish.to(stage.name("replies"))
                                                     .awaitReport()),
                                     mount -> mount.onException(policy));
-                            if (policy == ExceptionPolicy.FAIL_FAST) {
+                            if (ExceptionPolicy.FAIL_FAST.equals(policy)) {
                                 stage.eventually(
                                         "it has failed", () -> app.health().status() == Health.Status.FAILED);
                                 app.stop();
@@ -291,7 +291,7 @@ final class ReplyRules {
                             }
                             stage.note("failed replies", Stage.counts(app).failedReplies());
                             stage.note("status", app.health().status());
-                            if (policy == ExceptionPolicy.DROP) {
+                            if (ExceptionPolicy.DROP.equals(policy)) {
                                 stage.note("published", stage.publishedValues("replies"));
                             }
                             stage.note("committed", stage.committed("orders"));

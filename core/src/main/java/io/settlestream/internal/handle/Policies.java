@@ -92,6 +92,7 @@ final class Policies {
         if (thrown instanceof Error) {
             // Also when nobody waits for the outcome any more: it says something about the process, not the record.
             counters.exceptions.increment();
+            deliveries.forEach(settlement::attemptFailed);
             failed(deliveries, "the handler of " + named(deliveries) + " threw an error", thrown);
             deliveries.forEach(delivery -> dispositions.put(delivery, Disposition.FAILED));
             return dispositions;
@@ -112,6 +113,7 @@ final class Policies {
         counters.exceptions.increment();
         HandlerOutcome outcome = choice(thrown);
         if (outcome == null) {
+            live.forEach(settlement::attemptFailed);
             failed(
                     live,
                     "the handler of " + named(live) + " threw on attempt " + first.attempt() + "; "
@@ -144,6 +146,7 @@ final class Policies {
         }
         HandlerOutcome outcome = choice(refusal);
         if (outcome == null) {
+            settlement.attemptFailed(delivery);
             String topic = refusal.topic();
             return failed(
                     List.of(delivery),
@@ -189,9 +192,9 @@ final class Policies {
             case ExceptionPolicy.ByCause endless -> null;
             case null -> null;
         };
-        if (outcome == null && policy != ExceptionPolicy.FAIL_FAST) {
+        if (outcome == null && !ExceptionPolicy.FAIL_FAST.equals(policy)) {
             thrown.addSuppressed(new IllegalStateException(
-                    "the exception policy " + notFollowed(policy, policy == ExceptionPolicy.DEAD_LETTER)));
+                    "the exception policy " + notFollowed(policy, ExceptionPolicy.DEAD_LETTER.equals(policy))));
         }
         return outcome;
     }
@@ -249,9 +252,9 @@ final class Policies {
             case DecodePolicy.ByCause endless -> null;
             case null -> null;
         };
-        if (outcome == null && policy != DecodePolicy.FAIL_FAST) {
+        if (outcome == null && !DecodePolicy.FAIL_FAST.equals(policy)) {
             why.addSuppressed(new IllegalStateException(
-                    "the decode policy " + notFollowed(policy, policy == DecodePolicy.DEAD_LETTER)));
+                    "the decode policy " + notFollowed(policy, DecodePolicy.DEAD_LETTER.equals(policy))));
         }
         return outcome;
     }
@@ -289,10 +292,7 @@ final class Policies {
     }
 
     private Disposition failed(List<Delivery> deliveries, String what, Throwable thrown) {
-        for (Delivery delivery : deliveries) {
-            delivery.owner().holdAt(delivery.offset());
-            settlement.attemptFailed(delivery);
-        }
+        deliveries.forEach(delivery -> delivery.owner().holdAt(delivery.offset()));
         failures.failed(new ServiceFailedException("subscription " + subscription + " failed: " + what, thrown));
         return Disposition.FAILED;
     }

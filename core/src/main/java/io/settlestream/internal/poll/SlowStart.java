@@ -45,7 +45,7 @@ final class SlowStart {
     private static final Duration SHORTEST = Duration.ofSeconds(1);
 
     /** It lasts at most this many times longer, as a power of two. */
-    private static final int MOST_DOUBLINGS = 10;
+    private static final int MOST_DOUBLINGS = 6;
 
     private static final int LARGEST_WINDOW = 1 << 20;
 
