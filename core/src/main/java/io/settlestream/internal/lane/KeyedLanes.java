@@ -200,6 +200,10 @@ public final class KeyedLanes extends Lanes {
     public void retry(Delivery delivery) {
         lock.lock();
         try {
+            if (delivery.cancelled()) {
+                // Given up since its attempt has ended: its lane may be gone, and another must not be made for it.
+                return;
+            }
             Lane lane = laneOf(delivery);
             if (stopped) {
                 hold(lane, delivery);

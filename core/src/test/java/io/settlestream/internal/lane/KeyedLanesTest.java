@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.settlestream.internal.lane.LaneRig.Kind;
 import io.settlestream.internal.position.OwnedPartition;
 import io.settlestream.internal.settle.Delivery;
+import io.settlestream.internal.settle.Disposition;
 import io.settlestream.internal.testing.Seeds;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,6 +30,35 @@ import org.junit.jupiter.params.provider.EnumSource;
 class KeyedLanesTest {
 
     private static final Duration FIRST_WAIT = Duration.ofMillis(50);
+
+    @ParameterizedTest
+    @EnumSource(names = {"BY_PARTITION", "BY_KEY"})
+    @DisplayName("3.8: a retry asked for when the partition has just gone leaves no lane behind")
+    void retryAfterTheLoss(Kind kind) throws Exception {
+        CountDownLatch answers = new CountDownLatch(1);
+        CountDownLatch lost = new CountDownLatch(1);
+        try (LaneRig rig = LaneRig.start(kind, 1, (lanes, delivery) -> {
+            Disposition answered = lanes.retry(delivery);
+            answers.countDown();
+            while (lost.getCount() > 0) {
+                try {
+                    LaneRig.await(lost);
+                } catch (InterruptedException givenUp) {
+                    // It has answered already.
+                }
+            }
+            return answered;
+        })) {
+            OwnedPartition partition = rig.assign(0);
+            rig.offer(partition, 0, "k");
+            LaneRig.await(answers);
+            rig.lose(partition);
+            lost.countDown();
+            rig.awaitQuietWorkers();
+
+            assertThat(((KeyedLanes) rig.lanes()).lanes()).isZero();
+        }
+    }
 
     @ParameterizedTest
     @EnumSource(names = {"BY_PARTITION", "BY_KEY"})
